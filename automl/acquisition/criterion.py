@@ -33,10 +33,13 @@ class Criterion:
     def of(self, mean: FloatArray, std: FloatArray, X: FloatArray) -> FloatArray:
         """Utility (m,) of encoded points X (m, d) of which mean and std (m,) are predicted."""
         if self.log_seconds is None:
-            seconds = np.full(len(X), self.reference.typical_seconds)
+            seconds = self._typical_seconds(X)
         else:
             seconds = np.exp(self.log_seconds.predict(X)[0])
         return self.acquisition.utility(Prediction(mean, std, seconds), self.reference)
+
+    def _typical_seconds(self, X: FloatArray) -> FloatArray:
+        return np.full(len(X), self.reference.typical_seconds)
 
     @property
     def is_smooth(self) -> bool:
@@ -44,10 +47,10 @@ class Criterion:
         return self.acquisition.is_smooth and isinstance(self.surrogate, SmoothSurrogate)
 
     def with_gradient(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Utility (m,) and its derivatives by the columns (m, d)."""
+        """Utility (m,) and its derivatives by the columns (m, d), as if all trials took as long."""
         assert isinstance(self.surrogate, SmoothSurrogate)
         mean, std, d_mean, d_std = self.surrogate.predict_with_gradient(X)
-        at = Prediction(mean, std)
+        at = Prediction(mean, std, self._typical_seconds(X))
         by_mean, by_std = self.acquisition.slopes(at, self.reference)
         gradient = by_mean[:, None] * d_mean + by_std[:, None] * d_std
         return self.acquisition.utility(at, self.reference), gradient

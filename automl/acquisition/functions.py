@@ -187,7 +187,7 @@ class UpperConfidenceBound(Acquisition):
 class ExpectedImprovementPerCost(_Improvement):
     """EI over the slowly growing cost of a trial (E5)."""
 
-    needs_space: ClassVar[bool] = True
+    is_smooth: ClassVar[bool] = True
     needs_seconds: ClassVar[bool] = True
 
     def value(self, at: Prediction, reference: Reference) -> FloatArray:
@@ -199,6 +199,10 @@ class ExpectedImprovementPerCost(_Improvement):
         """Log EI minus ln c."""
         improvement = log_expected_improvement(at.mean, at.std, reference.best, self.margin)
         return improvement - np.log(at.cost(reference))
+
+    def slopes(self, at: Prediction, reference: Reference) -> tuple[FloatArray, FloatArray]:
+        """Derivatives of log EI."""
+        return log_expected_improvement_slopes(at.mean, at.std, reference.best, self.margin)
 
 
 @dataclass(frozen=True)

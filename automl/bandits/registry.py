@@ -62,6 +62,13 @@ _OURS: dict[str, AllocatorEntry] = {
         "X20 II-D",
         joins_families=True,
     ),
+    "cash_seconds": AllocatorEntry(
+        Uniform,
+        "as cash, by the expected improvement per slowly growing cost of a trial",
+        "X20 II-D, H18 5.4",
+        reads_clock=True,
+        joins_families=True,
+    ),
     "epsilon_greedy": AllocatorEntry(
         EpsilonGreedy, "the best mean reward, a tenth of the turns at random", "H18 2.4.1"
     ),

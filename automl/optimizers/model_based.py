@@ -145,15 +145,15 @@ class ModelBasedOptimizer:
         return self._vote if self._vote is not None and self._vote.is_heard() else None
 
     @property
-    def _n_designed(self) -> int:
-        if self._heard is not None or self._expects:
-            return 0
-        return 1 if self._has_learned else self._design.n_points
-
-    @property
-    def _expects(self) -> bool:
+    def begins_by_knowledge(self) -> bool:
         """Whether earlier data sets say where to begin."""
         return self._has_learned and isinstance(self._surrogate, ExpectingSurrogate)
+
+    @property
+    def _n_designed(self) -> int:
+        if self._heard is not None or self.begins_by_knowledge:
+            return 0
+        return 1 if self._has_learned else self._design.n_points
 
     # --- the protocol -----------------------------------------------------------------------
 
@@ -215,7 +215,7 @@ class ModelBasedOptimizer:
             return self._maximize
         if self._heard is not None:
             return self._follow_vote
-        return self._follow_sources if self._expects else None
+        return self._follow_sources if self.begins_by_knowledge else None
 
     def _planned(self, taken: set[str], rng: np.random.Generator) -> Configuration | None:
         if self._plan is None:
@@ -327,8 +327,9 @@ class ModelBasedOptimizer:
         return best
 
     def _criterion(self, best: float, rng: np.random.Generator) -> Criterion:
-        nothing = np.zeros(0)
-        if not self._acquisition.needs_space:
+        nothing: FloatArray = np.zeros(0)
+        runtime = self._fit_runtime(rng)
+        if runtime is None and not self._acquisition.needs_space:
             reference = Reference(best, nothing, nothing)
             return Criterion(self._surrogate, self._acquisition, reference)
         usual = (
@@ -336,9 +337,11 @@ class ModelBasedOptimizer:
             if self._geometry.listed is None
             else self._geometry.listed_rows
         )
-        runtime = self._fit_runtime(rng)
         typical = 1.0 if runtime is None else float(np.median(np.exp(runtime.predict(usual)[0])))
-        reference = Reference(best, *self._surrogate.predict(usual), typical)
+        means, stds = nothing, nothing
+        if self._acquisition.needs_space:
+            means, stds = self._surrogate.predict(usual)
+        reference = Reference(best, means, stds, typical)
         return Criterion(self._surrogate, self._acquisition, reference, runtime)
 
     def _fit_runtime(self, rng: np.random.Generator) -> RuntimeModel | None:

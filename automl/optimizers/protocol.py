@@ -63,3 +63,13 @@ class AsksAgain(Optimizer, Protocol):
     ) -> Proposal | None:
         """As `ask`, where nothing was told since the last one; `pending` holds what that proposed."""
         ...
+
+
+@runtime_checkable
+class BeginsByKnowledge(Optimizer, Protocol):
+    """An optimizer that may know of earlier data sets where to begin."""
+
+    @property
+    def begins_by_knowledge(self) -> bool:
+        """Whether it does."""
+        ...

@@ -41,6 +41,7 @@ from automl.optimizers.protocol import Optimizer
 from automl.optimizers.random_search import RandomSearch
 from automl.optimizers.tpe import TPE
 from automl.origins import RESERVED
+from automl.parts import Part
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class OptimizerEntry:
     encoding: Encoding = "onehot"
 
 
+IMPROVEMENT, PER_COST = "ei", "ei_per_cost"
 COMPOSED = "composed"
 """Name of a composition that was given none."""
 
@@ -223,6 +225,34 @@ def _check_own_name(given: Mapping[str, Any]) -> None:
         raise SettingsError(
             f"optimizer.name must be a name of your own; got {name!r}", setting="optimizer"
         )
+
+
+def per_cost(given: str | Mapping[str, Any]) -> OptimizerEntry:
+    """Entry of an optimizer whose expected improvement is divided by the cost of a trial.
+
+    Raises
+    ------
+    SettingsError
+        If its acquisition is another one, or it has none.
+    """
+    entry = get_optimizer(given)
+    composition = NAMED.get(given) if isinstance(given, str) else _composition(given)
+    if composition is None or composition.acquisition.name != IMPROVEMENT:
+        raise SettingsError(
+            f"allocator cash_seconds needs an optimizer with acquisition {IMPROVEMENT}, such as gp_prior;"
+            f" got {optimizer_name(given)}",
+            setting="allocator",
+        )
+    return _composed(
+        replace(composition, acquisition=Part(PER_COST, composition.acquisition.options)),
+        entry.summary,
+        entry.source,
+    )
+
+
+def _composition(given: Mapping[str, Any]) -> Composition | None:
+    base = given.get(BASE)
+    return parse_composition(given) if base is None or base in NAMED else None
 
 
 def optimizer_name(given: str | Mapping[str, Any]) -> str:

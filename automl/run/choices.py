@@ -8,7 +8,7 @@ from automl.bandits.registry import allocator_name, get_allocator
 from automl.bandits.special_names import ONLY
 from automl.errors import SettingsError
 from automl.optimizers.parametric import check_priors_are_there
-from automl.optimizers.registry import get_optimizer, optimizer_name
+from automl.optimizers.registry import OptimizerEntry, get_optimizer, optimizer_name, per_cost
 from automl.settings import Settings
 
 
@@ -21,8 +21,22 @@ def check_choices(settings: Settings) -> None:
         With the nearest known name, or what the choice needs.
     """
     reads_clock(settings)
+    optimizer_of(settings)
     check_only_family(settings, settings.takes_part)
     _check_priors_are_there(settings)
+
+
+def optimizer_of(settings: Settings) -> OptimizerEntry:
+    """Entry of the optimizer; it divides by the cost of a trial where the allocator leaves that to it.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot.
+    """
+    allocator = get_allocator(settings.chosen_allocator)
+    divides = allocator.joins_families and allocator.reads_clock
+    return per_cost(settings.optimizer) if divides else get_optimizer(settings.optimizer)
 
 
 def reads_clock(settings: Settings) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from automl.bandits.protocol import Allocator, LetsGo
 from automl.errors import AutoMLError
 from automl.evaluation.racing import is_far_behind
-from automl.optimizers.protocol import AsksAgain, Optimizer, Proposal
+from automl.optimizers.protocol import AsksAgain, BeginsByKnowledge, Optimizer, Proposal
 from automl.origins import DEFAULT, FLOOR, INITIAL_DESIGN
 from automl.randomness import Purpose, stream
 from automl.records import Configuration, Trial
@@ -266,9 +266,12 @@ class Proposer:
     def _first_default(self, arm: Arm) -> tuple[Proposal, str] | None:
         """Default of the first family of the arm that has not had it, of a union one that fits.
 
-        Passed over where other data sets speak against it and something else of the family was tried.
+        Passed over where other data sets speak against it and something else of the family was tried. None of
+        a union whose optimizer knows which families are worth a trial.
         """
         parts = arm.space.parts
+        if len(parts) > 1 and begins_by_knowledge(arm.optimizer):
+            return None
         discouraged = self._opening.discouraged(self.seen)
         for part in parts:
             proposal = Proposal(part.default())
@@ -324,3 +327,8 @@ class Proposer:
             ):
                 return proposal, "random"
         return None
+
+
+def begins_by_knowledge(optimizer: Optimizer) -> bool:
+    """Whether earlier data sets tell an optimizer where to begin."""
+    return isinstance(optimizer, BeginsByKnowledge) and optimizer.begins_by_knowledge

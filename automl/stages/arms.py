@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from automl.bandits.registry import get_allocator
 from automl.evaluation.plan import EvaluationPlan
 from automl.families.family import Family
 from automl.forecasts.timings import KnownTimings
@@ -13,6 +14,7 @@ from automl.optimizers.parametric import check_priors_are_there, has_priors
 from automl.optimizers.registry import get_optimizer, optimizer_name
 from automl.recommendation.meta_vote import MetaVote
 from automl.records import Trial
+from automl.run.choices import optimizer_of
 from automl.run.search_spaces import spaces_of
 from automl.search.proposing import Arm
 from automl.settings import Settings
@@ -26,19 +28,18 @@ def arms_of(
     settings: Settings,
     families: Mapping[str, Family],
     *,
-    joined: bool,
     timings: KnownTimings,
     sources: Callable[[ConfigurationEncoder], Sources] | None = None,
     votes: Callable[[ConfigurationEncoder], MetaVote | None] | None = None,
 ) -> dict[str, Arm]:
     """Arms by name, in the order of the families.
 
+    An allocator that joins families has a single arm, whose space is the union of all (X20, section II-D).
+
     Parameters
     ----------
     families
         Those that take part.
-    joined
-        One arm whose space is the union of all families (X20, section II-D), in place of one for each.
     timings
         What the run knows of seconds, for optimizers that divide by them.
     sources
@@ -49,13 +50,13 @@ def arms_of(
     Raises
     ------
     SettingsError
-        If the optimizer needs priors and no space has any.
+        If the optimizer needs priors and no space has any, or cannot divide by the cost of a trial.
     """
     spaces = spaces_of(plan, families, settings)
-    if joined:
+    if get_allocator(settings.chosen_allocator).joins_families and len(spaces) > 1:
         union = UnionTree.of(list(spaces.values()))
         spaces = {union.family: union}
-    entry, called = get_optimizer(settings.optimizer), optimizer_name(settings.optimizer)
+    entry, called = optimizer_of(settings), optimizer_name(settings.optimizer)
     if entry.needs_priors:
         check_priors_are_there(spaces.values(), called)
     arms = {}

@@ -94,7 +94,6 @@ class Search:
                 plan,
                 settings,
                 self.families,
-                joined=entry.joins_families,
                 timings=timings,
                 sources=lambda encoder: sources_of(
                     session.learnable, encoder, data_set_facts(session.folder)

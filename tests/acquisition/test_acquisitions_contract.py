@@ -47,13 +47,15 @@ def test_a_sure_tie_with_the_best_is_no_promise_and_a_prediction_that_is_no_numb
 def test_slopes_are_differences_of_the_utility(acquisition, parts):
     if not acquisition.is_smooth:
         return
-    mean, std, _ = parts
+    mean, std, seconds = parts
     reference, step = reference_of(*parts), 1e-6
-    by_mean, by_std = acquisition.slopes(Prediction(mean, std), reference)
+    by_mean, by_std = acquisition.slopes(Prediction(mean, std, seconds), reference)
 
     def difference(shift, widening):
         above, below = (
-            acquisition.utility(Prediction(mean + sign * shift, std + sign * widening), reference)
+            acquisition.utility(
+                Prediction(mean + sign * shift, std + sign * widening, seconds), reference
+            )
             for sign in (1.0, -1.0)
         )
         return (above - below) / (2 * step)

@@ -68,6 +68,33 @@ def test_every_family_begins_with_its_default_and_is_told_to_the_one_optimizer(m
     assert len(arm.optimizer._scores) == 40 - 4
 
 
+class Knowing:
+    """Random search that other data sets may have told where to begin."""
+
+    def __init__(self, space, *, knows):
+        self._random, self.begins_by_knowledge = OPTIMIZERS["random"].make(space), knows
+
+    def ask(self, **given):
+        return self._random.ask(**given)
+
+    def tell(self, trial):
+        self._random.tell(trial)
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_an_optimizer_that_knows_where_to_begin_is_asked_before_the_defaults(simulation, knows):
+    union = UnionTree.of(list(simulation.spaces.values()))
+    arm = Arm(union, Knowing(union, knows=knows), "knowing")
+    allocator, opening = ALLOCATORS["cash"].make(), Opening([])
+    proposer = Proposer({union.family: arm}, allocator, opening=opening, seed=5)
+    origins = [turn.origin for turn in simulation.run(turns_of(proposer), 1)]
+    assert origins == (["knowing"] * 6 if knows else ["default"] * 3 + ["knowing"] * 3)
+
+
+def turns_of(proposer):
+    return Turns(proposer, lookback=4, n_trials=6, n_slots=lambda: 1)
+
+
 def test_turns_are_queued_by_family_and_floors_of_others_are_for_anyone(make, simulation):
     turns = make(opening=[(Configuration("constant"), "floor")], n_slots=4)
     floor = turns.take("beta")

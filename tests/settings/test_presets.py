@@ -5,7 +5,7 @@ import pytest
 from automl.bandits.registry import get_allocator
 from automl.errors import SettingsError
 from automl.optimizers.registry import get_optimizer
-from automl.run.choices import reads_clock
+from automl.run.choices import check_choices, reads_clock
 from automl.settings import Settings
 from automl.settings.presets import PRESETS
 from automl.settings.sources import resolve_settings
@@ -24,6 +24,13 @@ def test_with_trials_no_preset_reads_the_clock(preset):
 def test_auto_reads_the_clock_where_it_may(given):
     settings = Settings(**TABLE, allocator="auto", **given)
     assert settings.chosen_allocator == "expected_gain_seconds"
+
+
+@pytest.mark.parametrize("optimizer", ["tpe", "gbqr", {"base": "smac", "acquisition": "q"}])
+def test_what_cannot_divide_by_seconds_is_refused_with_all_families_in_one(optimizer):
+    given = {**TABLE, "allocator": "cash_seconds", "optimizer": optimizer}
+    with pytest.raises(SettingsError, match="cash_seconds needs an optimizer with acquisition ei"):
+        check_choices(resolve_settings(given, environment={}))
 
 
 @pytest.mark.parametrize("given", [{}, {"trials": 5}])

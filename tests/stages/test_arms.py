@@ -34,12 +34,10 @@ def settings_of(**options):
     return Settings(table="frame", target="kind", folds=5, **options)
 
 
-def arms(plan, *names, joined=False, sources=None, votes=None, **options):
+def arms(plan, *names, allocator="uniform", sources=None, votes=None, **options):
     families = {name: get_family(name) for name in names}
-    settings = settings_of(**options)
-    return arms_of(
-        plan, settings, families, joined=joined, timings=KNOWN, sources=sources, votes=votes
-    )
+    settings = settings_of(allocator=allocator, **options)
+    return arms_of(plan, settings, families, timings=KNOWN, sources=sources, votes=votes)
 
 
 def test_each_family_has_an_arm_with_an_optimizer_of_its_own(plan):
@@ -69,10 +67,19 @@ def test_optimizers_across_data_sets_are_told_what_is_known_of_others(plan):
 
 
 def test_joined_families_have_one_arm_that_knows_the_data(plan):
-    found = arms(plan, "knn", "svm", joined=True)
+    found = arms(plan, "knn", "svm", allocator="cash")
     (arm,) = found.values()
     assert [part.family for part in arm.space.parts] == ["knn", "svm"]
     assert all(part.facts["n_rows"] == N for part in arm.space.parts)
+    assert list(arms(plan, "knn", allocator="cash")) == ["knn"]
+
+
+def test_cash_in_seconds_divides_the_expected_improvement_by_the_cost(plan):
+    for allocator, is_divided in (("cash", False), ("cash_seconds", True)):
+        (arm,) = arms(plan, "knn", "svm", allocator=allocator, optimizer="gp_prior").values()
+        assert arm.optimizer._acquisition.needs_seconds is is_divided
+        assert (arm.optimizer._timings == KNOWN) is is_divided
+        assert arm.optimizer_name == "gp_prior"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +93,7 @@ def test_joined_families_have_one_arm_that_knows_the_data(plan):
     ],
 )
 def test_the_ladder_is_one_that_all_families_of_an_arm_can_climb(plan, fidelity, names, expected):
-    found = arms(plan, *names, joined=True, optimizer="hyperband", fidelity=fidelity)
+    found = arms(plan, *names, allocator="cash", optimizer="hyperband", fidelity=fidelity)
     (arm,) = found.values()
     assert arm.optimizer._levels == expected
     assert expected[-1] == FULL
