@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from automl.acquisition.criterion import Criterion
-from automl.acquisition.functions import Reference, UpperConfidenceBound
+from automl.acquisition.functions import (
+    ExpectedImprovementPerCost,
+    Reference,
+    UpperConfidenceBound,
+)
 from automl.acquisition.maximizers import (
     Ground,
     LocalSearch,
@@ -73,6 +77,30 @@ def hill(ground, kind=Hill):
     surrogate = kind(encoder.transform([ground.space.space.complete(TOP)])[0])
     nothing = np.zeros(0)
     return Criterion(surrogate, UpperConfidenceBound(), Reference(0.0, nothing, nothing))
+
+
+class WideHill(SmoothHill):
+    def predict(self, X):
+        mean, std = super().predict(X)
+        return mean, std + 0.3
+
+
+def test_slopes_do_not_count_that_one_point_costs_more_than_another(ground):
+    class Costly:
+        def predict(self, X):
+            return 50.0 * X[:, 0], np.zeros(len(X))
+
+    surrogate = hill(ground, WideHill).surrogate
+    reference = Reference(-0.2, np.zeros(0), np.zeros(0), typical_seconds=3.0)
+    costly = Criterion(surrogate, ExpectedImprovementPerCost(), reference, Costly())
+    even = Criterion(surrogate, ExpectedImprovementPerCost(), reference)
+    X = np.random.default_rng(1).random((4, len(surrogate.top)))
+    utility, gradient = costly.with_gradient(X)
+    np.testing.assert_allclose(utility, even(X))
+    for column, shift in enumerate(1e-6 * np.eye(X.shape[1])):
+        slope = (even(X + shift) - even(X - shift)) / 2e-6
+        np.testing.assert_allclose(gradient[:, column], slope, rtol=1e-4, atol=1e-4)
+    assert not np.allclose(costly(X), even(X))
 
 
 def best_of(scored, ground):

@@ -91,6 +91,16 @@ def test_an_optimizer_that_knows_where_to_begin_is_asked_before_the_defaults(sim
     assert origins == (["knowing"] * 6 if knows else ["default"] * 3 + ["knowing"] * 3)
 
 
+def test_a_family_alone_begins_with_its_default_whatever_its_optimizer_knows(simulation):
+    arms = {
+        name: Arm(space, Knowing(space, knows=True), "knowing")
+        for name, space in simulation.spaces.items()
+    }
+    proposer = Proposer(arms, ALLOCATORS["uniform"].make(), opening=Opening([]), seed=5)
+    origins = [turn.origin for turn in simulation.run(turns_of(proposer), 1)]
+    assert origins == ["default"] * 3 + ["knowing"] * 3
+
+
 def turns_of(proposer):
     return Turns(proposer, lookback=4, n_trials=6, n_slots=lambda: 1)
 

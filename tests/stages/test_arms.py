@@ -82,6 +82,12 @@ def test_cash_in_seconds_divides_the_expected_improvement_by_the_cost(plan):
         assert arm.optimizer_name == "gp_prior"
 
 
+def test_cash_in_seconds_keeps_the_options_of_the_acquisition(plan):
+    optimizer = {"base": "gp_prior", "acquisition": {"name": "ei", "margin": 0.02}}
+    (arm,) = arms(plan, "knn", "svm", allocator="cash_seconds", optimizer=optimizer).values()
+    assert arm.optimizer._acquisition.margin == 0.02
+
+
 @pytest.mark.parametrize(
     ("fidelity", "names", "expected"),
     [
