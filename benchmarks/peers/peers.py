@@ -2,11 +2,12 @@
 
     python benchmarks/peers/environments.py ENVIRONMENTS [SYSTEM ...]
     python benchmarks/peers/peers.py DATA ENVIRONMENTS OUT [--profile small|full] [--seconds 60]
-        [--systems ours autogluon ...] [--tables ...] [--seeds 1 2]
+        [--systems ours autogluon ...] [--tables ...] [--seeds 1 2] [--settings FILE]
     python benchmarks/peers/report.py OUT
 
 A cell is a system on a table with a seed and a budget. Finished cells are not repeated; a cell that was interrupted
 begins again. The budget counts from the start of the process to the fitted model. One cell runs at a time.
+--settings is a settings file for ours, which otherwise runs as it comes; give it an OUT of its own.
 """
 
 from __future__ import annotations
@@ -98,12 +99,14 @@ class CellRecord:
     load: float
 
 
-def run(cell: Cell, python: str) -> CellRecord:
-    """Run a system on a split in a session of its own."""
+def run(cell: Cell, python: str, settings: Path | None = None) -> CellRecord:
+    """Run a system on a split in a session of its own; ours with a settings file, if there is one."""
     shutil.rmtree(cell.folder, ignore_errors=True)
     cell.folder.mkdir(parents=True)
     for name in ("train.csv", "test.csv", "split.json"):
         os.link(cell.split / name, cell.folder / name)
+    if settings is not None:
+        shutil.copy(settings, cell.folder / "settings.yaml")
     load, began = psutil.getloadavg()[0], time.monotonic()
     command = [
         python,
@@ -208,7 +211,10 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS))
     parser.add_argument("--tables", nargs="+", help="instead of the profile's")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--settings", type=Path)
     arguments = parser.parse_args()
+    if arguments.settings is not None and not arguments.settings.is_file():
+        parser.error(f"--settings: there is no file {arguments.settings}")
     tables = arguments.tables or (SMALL if arguments.profile == "small" else TABLES)
     for seed, seconds, name, system in product(
         arguments.seeds, arguments.seconds, tables, arguments.systems
@@ -219,7 +225,7 @@ def main() -> None:
         python = interpreter(arguments.environments.resolve(), system)
         if (cell.folder / "cell.json").exists() or not Path(python).exists():
             continue
-        record = run(cell, python)
+        record = run(cell, python, arguments.settings)
         told = (
             f"{record.process_seconds:.0f} s, {record.peak_mib:.0f} MiB"
             if record.is_done

@@ -27,13 +27,15 @@ SIBLINGS = {
 def fit(job: Job):
     home = ["--home", str(job.folder / "ours-home")]
     roles = [word for column in job.nominal for word in ("--role", f"{column}=nominal")]
+    settings = job.folder / "settings.yaml"
+    config = ["--config", str(settings)] if settings.exists() else []
     unknown = ",".join((job.name, *SIBLINGS.get(job.name, ())))
     done = subprocess.run(
         [
             *COMMAND, "train", str(job.folder / "train.csv"), "--target", job.target,
             "--task", job.task,
             "--metric", job.metric, "--budget", f"{job.left:.0f}s", "--workers", str(N_CORES),
-            "--seed", str(job.seed), "--exclude-experience", unknown, *roles, *home, "--json",
+            "--seed", str(job.seed), "--exclude-experience", unknown, *config, *roles, *home, "--json",
         ],
         capture_output=True,
         text=True,
