@@ -170,6 +170,8 @@ class DropPlace:
     def set_aside(self, name: str, reason: str, *, version: str | None, copy: Path | None) -> str:
         """Move a file into the folder ``failed``, its reason beside it; returns its name there.
 
+        A file that an interrupted call has moved stays where it is.
+
         Parameters
         ----------
         version
@@ -185,10 +187,11 @@ class DropPlace:
         with self._system() as (system, root):
             system.makedirs(f"{root}/{FAILED}", exist_ok=True)
             text = f"{reason}\n".encode()
-            free = _free_name(system, f"{root}/{FAILED}", PurePosixPath(name).name, text)
-            aside = f"{FAILED}/{free}"
+            own, path = PurePosixPath(name).name, f"{root}/{name}"
+            if _was_moved(system, path, f"{root}/{FAILED}/{own}", text, copy):
+                return f"{FAILED}/{own}"
+            aside = f"{FAILED}/{_free_name(system, f'{root}/{FAILED}', own, text)}"
             system.pipe_file(f"{root}/{aside}{REASON}", text)
-            path = f"{root}/{name}"
             if version is not None and _version_of(system, path) == version:
                 _move(system, path, f"{root}/{aside}")
                 if system.exists(path + DONE):
@@ -253,6 +256,18 @@ def _name(info: dict[str, Any], root: str) -> str:
 def _age(info: dict[str, Any]) -> tuple[float, str]:
     """When a file was written, by whatever the file system says of it, and its name."""
     return next(iter(_moments(info)), 0.0), str(info["name"])
+
+
+def _was_moved(system: Any, path: str, target: str, reason: bytes, copy: Path | None) -> bool:
+    """Whether a file is gone from its path and at the target, for this reason and as large as its copy."""
+    if system.exists(path) or not system.exists(target):
+        return False
+    is_as_large = copy is None or not copy.exists() or system.size(target) == copy.stat().st_size
+    return (
+        is_as_large
+        and system.exists(target + REASON)
+        and not _is_other(system, target + REASON, reason)
+    )
 
 
 def _free_name(system: Any, folder: str, name: str, reason: bytes) -> str:

@@ -52,7 +52,8 @@ def test_every_metric_is_listed_for_the_tasks_that_it_serves(automl, task):
 @pytest.mark.parametrize("kind", ["optimizer", "allocator"])
 def test_every_entry_can_be_asked_for(kind):
     for name in {"optimizer": OPTIMIZERS, "allocator": ALLOCATORS}[kind]:
-        check_names(Settings(table="t", target="y", priors="learned", **{kind: name}))
+        given = {"optimizer": "gp_prior", kind: name}
+        check_names(Settings(table="t", target="y", priors="learned", **given))
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,7 @@ def test_every_entry_can_be_asked_for(kind):
         ({"allocator": "auot"}, "did you mean 'auto'"),
         ({"allocator": "uniform_seconds", "trials": 5}, "cost_aware"),
         ({"optimizer": {"base": "smac", "acquisition": "ei_per_cost"}, "trials": 5}, "cost_aware"),
+        ({"allocator": "cash_seconds", "optimizer": "tpe"}, "needs an optimizer with acquisition"),
         ({"allocator": "only:svm", "families": "lightgbm,knn"}, "svm"),
         ({"allocator": "only:svm", "exclude": "svm"}, "svm"),
     ],

@@ -34,6 +34,26 @@ def test_a_bad_file_is_set_aside_with_its_reason_and_an_event(service: Service) 
     assert not list(service.store.folder.glob("*/bad.csv"))
 
 
+def test_a_stop_while_a_file_is_set_aside_leaves_one_reason_and_is_told_once(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.put("bad.csv")
+    service.look()
+    service.runs.end("bad.csv", "failed", REFUSED, "bad.csv: there is no target column 'y'")
+    with monkeypatch.context() as patch:
+        patch.setattr(service.store, "give_up", _stopped)
+        with pytest.raises(KeyboardInterrupt):
+            service.look()
+    service.watcher.close()
+    assert service.files == {"failed/bad.csv", "failed/bad.csv.reason.txt"}
+    told = [text for text in service.said if "set aside" in text]
+    assert told == ["bad.csv: set aside in failed/bad.csv: bad.csv: there is no target column 'y'"]
+
+
+def _stopped(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("is_restarted", [False, True])
 def test_a_file_that_is_put_back_is_tried_again(service: Service, *, is_restarted: bool) -> None:
     service.put("bad.csv")
