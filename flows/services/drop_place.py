@@ -187,17 +187,18 @@ class DropPlace:
         with self._system() as (system, root):
             system.makedirs(f"{root}/{FAILED}", exist_ok=True)
             text = f"{reason}\n".encode()
-            own, path = PurePosixPath(name).name, f"{root}/{name}"
-            if _was_moved(system, path, f"{root}/{FAILED}/{own}", text, copy):
-                return f"{FAILED}/{own}"
-            aside = f"{FAILED}/{_free_name(system, f'{root}/{FAILED}', own, text)}"
-            system.pipe_file(f"{root}/{aside}{REASON}", text)
-            if version is not None and _version_of(system, path) == version:
-                _move(system, path, f"{root}/{aside}")
-                if system.exists(path + DONE):
-                    system.rm_file(path + DONE)
-            elif copy is not None and copy.exists():
-                system.put_file(str(copy), f"{root}/{aside}")
+            path, folder = f"{root}/{name}", f"{root}/{FAILED}"
+            own, is_moved = _name_aside(system, path, folder, text, copy)
+            aside = f"{FAILED}/{own}"
+            if not is_moved:
+                system.pipe_file(f"{root}/{aside}{REASON}", text)
+                is_moved = version is not None and _version_of(system, path) == version
+                if is_moved:
+                    _move(system, path, f"{root}/{aside}")
+                elif copy is not None and copy.exists():
+                    system.put_file(str(copy), f"{root}/{aside}")
+            if is_moved and system.exists(path + DONE):
+                system.rm_file(path + DONE)
         return aside
 
     @contextmanager
@@ -258,30 +259,29 @@ def _age(info: dict[str, Any]) -> tuple[float, str]:
     return next(iter(_moments(info)), 0.0), str(info["name"])
 
 
-def _was_moved(system: Any, path: str, target: str, reason: bytes, copy: Path | None) -> bool:
-    """Whether a file is gone from its path and at the target, for this reason and as large as its copy."""
-    if system.exists(path) or not system.exists(target):
-        return False
-    is_as_large = copy is None or not copy.exists() or system.size(target) == copy.stat().st_size
-    return (
-        is_as_large
-        and system.exists(target + REASON)
-        and not _is_other(system, target + REASON, reason)
-    )
+def _name_aside(
+    system: Any, path: str, folder: str, reason: bytes, copy: Path | None
+) -> tuple[str, bool]:
+    """A name in a folder that no other file and no other reason has, and whether the file was moved there.
 
-
-def _free_name(system: Any, folder: str, name: str, reason: bytes) -> str:
-    """A name in a folder that no other file and no other reason has.
-
-    One whose reason alone is there is free for the same reason: its file was not moved any more.
+    One whose reason alone is there is free for the same reason: its file was not moved any more. A file that is
+    gone from its path, and lies there for this reason, as large as its copy, was moved by a call that was interrupted.
     """
-    path, number, free = PurePosixPath(name), 1, name
-    while system.exists(f"{folder}/{free}") or _is_other(
-        system, f"{folder}/{free}{REASON}", reason
-    ):
+    name, number = PurePosixPath(path), 1
+    free, is_gone = name.name, not system.exists(path)
+    while True:
+        target = f"{folder}/{free}"
+        is_there, is_other = system.exists(target), _is_other(system, target + REASON, reason)
+        if not (is_there or is_other):
+            return free, False
+        if is_gone and is_there and not is_other and _is_as_large(system, target, copy):
+            return free, True
         number += 1
-        free = f"{path.stem}-{number}{path.suffix}"
-    return free
+        free = f"{name.stem}-{number}{name.suffix}"
+
+
+def _is_as_large(system: Any, path: str, copy: Path | None) -> bool:
+    return copy is None or not copy.exists() or bool(system.size(path) == copy.stat().st_size)
 
 
 def _is_other(system: Any, path: str, reason: bytes) -> bool:

@@ -34,9 +34,14 @@ def test_a_bad_file_is_set_aside_with_its_reason_and_an_event(service: Service) 
     assert not list(service.store.folder.glob("*/bad.csv"))
 
 
+@pytest.mark.parametrize("earlier", [(), ("failed/bad.csv", "failed/bad.csv.reason.txt")])
 def test_a_stop_while_a_file_is_set_aside_leaves_one_reason_and_is_told_once(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: Service, monkeypatch: pytest.MonkeyPatch, earlier: tuple[str, ...]
 ) -> None:
+    name = "bad-2.csv" if earlier else "bad.csv"
+    service.system.makedirs(f"{service.root}/failed", exist_ok=True)
+    for file in earlier:
+        service.put(file, "another one\n")
     service.put("bad.csv")
     service.look()
     service.runs.end("bad.csv", "failed", REFUSED, "bad.csv: there is no target column 'y'")
@@ -45,9 +50,9 @@ def test_a_stop_while_a_file_is_set_aside_leaves_one_reason_and_is_told_once(
         with pytest.raises(KeyboardInterrupt):
             service.look()
     service.watcher.close()
-    assert service.files == {"failed/bad.csv", "failed/bad.csv.reason.txt"}
+    assert service.files == {f"failed/{name}", f"failed/{name}.reason.txt", *earlier}
     told = [text for text in service.said if "set aside" in text]
-    assert told == ["bad.csv: set aside in failed/bad.csv: bad.csv: there is no target column 'y'"]
+    assert told == [f"bad.csv: set aside in failed/{name}: bad.csv: there is no target column 'y'"]
 
 
 def _stopped(*_: Any) -> None:
