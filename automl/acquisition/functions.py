@@ -184,25 +184,18 @@ class UpperConfidenceBound(Acquisition):
 
 
 @dataclass(frozen=True)
-class ExpectedImprovementPerCost(_Improvement):
+class ExpectedImprovementPerCost(ExpectedImprovement):
     """EI over the slowly growing cost of a trial (E5)."""
 
-    is_smooth: ClassVar[bool] = True
     needs_seconds: ClassVar[bool] = True
 
     def value(self, at: Prediction, reference: Reference) -> FloatArray:
         """EI / c, at least 0."""
-        improvement = expected_improvement(at.mean, at.std, reference.best, self.margin)
-        return improvement / at.cost(reference)
+        return super().value(at, reference) / at.cost(reference)
 
     def utility(self, at: Prediction, reference: Reference) -> FloatArray:
         """Log EI minus ln c."""
-        improvement = log_expected_improvement(at.mean, at.std, reference.best, self.margin)
-        return improvement - np.log(at.cost(reference))
-
-    def slopes(self, at: Prediction, reference: Reference) -> tuple[FloatArray, FloatArray]:
-        """Derivatives of log EI."""
-        return log_expected_improvement_slopes(at.mean, at.std, reference.best, self.margin)
+        return super().utility(at, reference) - np.log(at.cost(reference))
 
 
 @dataclass(frozen=True)

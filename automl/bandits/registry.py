@@ -33,7 +33,8 @@ class AllocatorEntry:
     reads_clock
         Whether its decisions depend on measured seconds.
     joins_families
-        Whether there is one arm of all families, so that the optimizer chooses the family.
+        Whether there is one arm of all families, so that the optimizer chooses the family. If it also reads the
+        clock, the optimizer divides the expected improvement by the cost of a trial.
     """
 
     make: Callable[..., Allocator]

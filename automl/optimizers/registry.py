@@ -227,27 +227,17 @@ def _check_own_name(given: Mapping[str, Any]) -> None:
         )
 
 
-def per_cost(given: str | Mapping[str, Any]) -> OptimizerEntry:
-    """Entry of an optimizer whose expected improvement is divided by the cost of a trial.
+def per_cost(given: str | Mapping[str, Any]) -> OptimizerEntry | None:
+    """Entry of an optimizer with its expected improvement divided by the cost of a trial.
 
-    Raises
-    ------
-    SettingsError
-        If its acquisition is another one, or it has none.
+    None if it has no acquisition, or another one.
     """
     entry = get_optimizer(given)
     composition = NAMED.get(given) if isinstance(given, str) else _composition(given)
     if composition is None or composition.acquisition.name != IMPROVEMENT:
-        raise SettingsError(
-            f"allocator cash_seconds needs an optimizer with acquisition {IMPROVEMENT}, such as gp_prior;"
-            f" got {optimizer_name(given)}",
-            setting="allocator",
-        )
-    return _composed(
-        replace(composition, acquisition=Part(PER_COST, composition.acquisition.options)),
-        entry.summary,
-        entry.source,
-    )
+        return None
+    acquisition = Part(PER_COST, composition.acquisition.options)
+    return _composed(replace(composition, acquisition=acquisition), entry.summary, entry.source)
 
 
 def _composition(given: Mapping[str, Any]) -> Composition | None:

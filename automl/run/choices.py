@@ -8,7 +8,13 @@ from automl.bandits.registry import allocator_name, get_allocator
 from automl.bandits.special_names import ONLY
 from automl.errors import SettingsError
 from automl.optimizers.parametric import check_priors_are_there
-from automl.optimizers.registry import OptimizerEntry, get_optimizer, optimizer_name, per_cost
+from automl.optimizers.registry import (
+    IMPROVEMENT,
+    OptimizerEntry,
+    get_optimizer,
+    optimizer_name,
+    per_cost,
+)
 from automl.settings import Settings
 
 
@@ -35,8 +41,16 @@ def optimizer_of(settings: Settings) -> OptimizerEntry:
         If it cannot.
     """
     allocator = get_allocator(settings.chosen_allocator)
-    divides = allocator.joins_families and allocator.reads_clock
-    return per_cost(settings.optimizer) if divides else get_optimizer(settings.optimizer)
+    if not (allocator.joins_families and allocator.reads_clock):
+        return get_optimizer(settings.optimizer)
+    entry = per_cost(settings.optimizer)
+    if entry is None:
+        raise SettingsError(
+            f"allocator {allocator_name(settings.chosen_allocator)} needs an optimizer with acquisition"
+            f" {IMPROVEMENT}, such as gp_prior; got {optimizer_name(settings.optimizer)}",
+            setting="allocator",
+        )
+    return entry
 
 
 def reads_clock(settings: Settings) -> bool:

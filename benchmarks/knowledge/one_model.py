@@ -34,7 +34,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from guard import Problem, problems
+from guard import Problem, interval, problems
+from ways import LEAST_DISTANCE
 
 from automl.bandits.registry import get_allocator
 from automl.experience.cleaning import learnable
@@ -55,7 +56,6 @@ from automl.spaces.union import UnionTree
 
 MARKS = (10, 25, 40, 60, 80)
 TIMES = (25, 50, 100, 200, 400)
-LEAST_DISTANCE = 0.01
 WAYS: dict[str, tuple[str, Composition]] = {
     "gain": ("expected_gain", GP_PRIOR),
     "gain_seconds": ("expected_gain_seconds", GP_PRIOR),
@@ -64,7 +64,6 @@ WAYS: dict[str, tuple[str, Composition]] = {
 }
 RANDOM, COLD = "random", "_cold"
 REFERENCES = ("gain", "gain_seconds")
-RESAMPLES = 2000
 Choose = Callable[[], Configuration | None]
 Row = dict[str, Any]
 
@@ -212,10 +211,8 @@ def rows(options: argparse.Namespace, done: set[tuple[str, str]]) -> Iterator[Ro
 
 
 def difference(values: FloatArray) -> str:
-    """Mean and 95 % interval of the bootstrap."""
-    rng = stream(0, Purpose.BOOTSTRAP)
-    means = values[rng.integers(len(values), size=(RESAMPLES, len(values)))].mean(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
+    """Mean and 95 % interval over data sets."""
+    low, high = interval(values)
     return f"{values.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
