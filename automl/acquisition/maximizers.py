@@ -30,6 +30,8 @@ class Ground:
     X : (n, d)
         Their encodings.
     scores : (n,)
+    elsewhere
+        Points of the space that were good on other data sets, if any are known.
     """
 
     space: PointSpace
@@ -37,6 +39,7 @@ class Ground:
     told: Sequence[Configuration]
     X: FloatArray
     scores: FloatArray
+    elsewhere: Points | None = None
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,7 @@ def _best_of_each(utilities: FloatArray, owner: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class SobolRefined:
-    """Sobol points and points near the best ones told; the best of all refined by L-BFGS.
+    """Sobol points, points near the best ones told and what was good elsewhere; the best refined by L-BFGS.
 
     The refinement moves the numerical hyperparameters inside a point's signature, integers as if
     they were continuous, all points in one problem. Where the criterion has no gradient nothing is
@@ -190,7 +193,8 @@ class SobolRefined:
     Parameters
     ----------
     n_points, n_refined, most_steps : at least 1
-        Sobol points; points that are refined; steps of L-BFGS.
+        Sobol points; points that are refined; steps of L-BFGS, of which the first few bring nearly
+        all (by judgement).
     n_near : at least 0
         Points near the best ones.
     n_best : at least 1
@@ -213,7 +217,7 @@ class SobolRefined:
     n_best: int = 4
     sd: float = 0.1
     n_refined: int = 5
-    most_steps: int = 20
+    most_steps: int = 8
 
     def __post_init__(self) -> None:
         _check_counts(
@@ -227,13 +231,16 @@ class SobolRefined:
         _check_sd(self.sd)
 
     def search(self, criterion: Criterion, ground: Ground, rng: np.random.Generator) -> Scored:
-        """The Sobol points, those near the best ones, and the refined ones."""
-        points = ground.space.spread(self.n_points, rng)
+        """All these points, and the refined ones."""
+        parts = [ground.space.spread(self.n_points, rng)]
         if self.n_near and ground.told:
             best = best_first(ground.scores, rng)[: self.n_best]
             centers = ground.space.read([ground.told[i] for i in best], rng)
             rows = np.resize(np.arange(len(best)), self.n_near)
-            points = join([points, ground.space.jitter(centers.take(rows), rng, sd=self.sd)])
+            parts.append(ground.space.jitter(centers.take(rows), rng, sd=self.sd))
+        if ground.elsewhere is not None:
+            parts.append(ground.elsewhere)
+        points = join(parts)
         scored = Scored(points, criterion(ground.encoder.encode(points)))
         if not criterion.is_smooth:
             return scored

@@ -24,7 +24,7 @@ from automl.optimizers.protocol import Proposal
 from automl.optimizers.rounds import NEAR, Shortlist
 from automl.recommendation.meta_vote import MetaVote
 from automl.records import BoolArray, Configuration, FloatArray, Trial, TrialStatus
-from automl.spaces.points import Points
+from automl.spaces.points import Points, join
 from automl.spaces.tree import SpaceTree
 from automl.surrogates.earlier_data import ExpectingSurrogate, Sources, TransferSurrogate
 from automl.surrogates.protocol import (
@@ -47,6 +47,8 @@ _SAME = 1e-9
 """Encoded points closer than this are one: more than rounding, less than a step of any number."""
 Propose = Callable[[Sequence[Configuration], set[str], np.random.Generator], Configuration | None]
 """How to propose, by what is pending, what is taken, and a stream."""
+N_ELSEWHERE = 3
+"""Best configurations of each other data set at which the acquisition is looked at as well (by judgement)."""
 BLOCK = 256
 """Points that are compared with the known ones at a time, best first."""
 
@@ -127,10 +129,10 @@ class ModelBasedOptimizer:
         self._composition = composition
         self._vote = vote
         self._surrogate: Surrogate = composition.new_surrogate()
-        self._has_learned = False
+        self._sources: Sources | None = None
         if sources is not None and isinstance(self._surrogate, TransferSurrogate):
             self._surrogate.learn_from(sources)
-            self._has_learned = len(sources.y) > 0
+            self._sources = sources if len(sources.y) else None
         self._acquisition = composition.new_acquisition()
         self._maximizer = composition.new_maximizer()
         self._design = composition.new_initial_design()
@@ -138,6 +140,10 @@ class ModelBasedOptimizer:
         self._plan: list[Configuration] | None = None
         self._shortlist: Shortlist | None = None
         self._turn = 0
+
+    @property
+    def _has_learned(self) -> bool:
+        return self._sources is not None
 
     @property
     def _heard(self) -> MetaVote | None:
@@ -291,9 +297,11 @@ class ModelBasedOptimizer:
         waiting = self._geometry.encoder.transform(list(pending))
         if self._geometry.listed is not None:
             return self._best_listed(lambda X: surrogate.expect(X, waiting, rng=rng), taken, rng)
-        drawn = self._geometry.points.sample(USUAL, rng)
-        expected = surrogate.expect(self._geometry.points_encoder.encode(drawn), waiting, rng=rng)
-        return self._first_new(drawn.take(best_first(expected, rng)), waiting, taken)
+        points = self._geometry.points.sample(USUAL, rng)
+        if self._elsewhere is not None:
+            points = join([points, self._elsewhere])
+        expected = surrogate.expect(self._geometry.points_encoder.encode(points), waiting, rng=rng)
+        return self._first_new(points.take(best_first(expected, rng)), waiting, taken)
 
     def _best_listed(
         self,
@@ -369,6 +377,7 @@ class ModelBasedOptimizer:
             [table.configurations[i] for i in rows],
             table.X[rows],
             table.scores[rows],
+            self._elsewhere,
         )
         scored = self._maximizer.search(criterion, ground, rng)
         best = self._ordered(scored.points, scored.utilities, rng)
@@ -415,6 +424,16 @@ class ModelBasedOptimizer:
         return None
 
     # --- what is worked out once ------------------------------------------------------------
+
+    @cached_property
+    def _elsewhere(self) -> Points | None:
+        """What was good on other data sets and can be tried here; None if nothing is known of that."""
+        if self._sources is None:
+            return None
+        best = self._sources.best_of_each(N_ELSEWHERE)
+        legal = [one for one in best if self._space.is_legal(one) is None]
+        any_position = np.random.default_rng(0)  # of leaves that are not active
+        return self._geometry.points.read(legal, any_position) if legal else None
 
     @cached_property
     def _runtime(self) -> RuntimeModel:

@@ -78,7 +78,14 @@ def _joined(used: Sequence[_Scored], encoder: ConfigurationEncoder, data: DataSe
     task = np.repeat(np.arange(len(used)), [len(trials) for _, trials in used])
     scores = np.array([score for _, trials in used for _, score in trials])
     meta, target_meta = _scaled([one.data for one, _ in used], data)
-    return Sources(np.concatenate(X), common_scores(scores, task), task, meta, target_meta)
+    return Sources(
+        np.concatenate(X),
+        common_scores(scores, task),
+        task,
+        meta,
+        target_meta,
+        configurations=[c for _, trials in used for c, _ in trials],
+    )
 
 
 def _scaled(others: Sequence[DataSetFacts], data: DataSetFacts) -> tuple[FloatArray, FloatArray]:

@@ -127,8 +127,9 @@ class PointEncoder:
         encoded = self._base[points.signatures]
         for number in self._numbers:
             rows = _rows(number.signatures, points)
-            unit = points.unit[rows, number.leaf]
-            encoded[rows, number.column] = number.evaluate(unit, relaxed=relaxed)
+            if isinstance(rows, slice) or len(rows):
+                unit = points.unit[rows, number.leaf]
+                encoded[rows, number.column] = number.evaluate(unit, relaxed=relaxed)
         if self._nominals:
             categories = self._points.categories(points)
             for nominal in self._nominals:
@@ -143,17 +144,16 @@ class PointEncoder:
         Returns
         -------
         A list of (leaf, column, slopes (n,)): how fast the column moves with the leaf at each
-        point, by central differences inside [0, 1]; zero where the leaf is not active.
+        point, by central differences inside [0, 1]; zero where the leaf is not active. Leaves that
+        are active nowhere are left out.
         """
-        return [
-            (
-                number.leaf,
-                number.column,
-                number.signatures[points.signatures]
-                * number.slopes(points.unit[:, number.leaf], step),
-            )
-            for number in (self._numbers if self.is_exact else [])
-        ]
+        found = []
+        for number in self._numbers if self.is_exact else []:
+            is_active = number.signatures[points.signatures]
+            if is_active.any():
+                slopes = number.slopes(points.unit[:, number.leaf], step)
+                found.append((number.leaf, number.column, is_active * slopes))
+        return found
 
     # --- reading off the encoder --------------------------------------------------------------
 

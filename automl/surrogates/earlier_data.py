@@ -9,12 +9,13 @@ p : meta-features
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from automl.records import FloatArray, IntArray
+from automl.records import Configuration, FloatArray, IntArray
 from automl.surrogates.protocol import Surrogate
 
 
@@ -53,6 +54,9 @@ class Sources:
         Those of the data set that is searched for; outside of [0, 1] where it is unlike all others.
     fit
         What the package has learned from these trials, or from many of them; None: it is learned anew.
+    configurations
+        Those that X encodes, one per trial, or none: then no point of the space is looked at because
+        it was good elsewhere.
 
     Raises
     ------
@@ -66,6 +70,7 @@ class Sources:
     meta: FloatArray
     target_meta: FloatArray
     fit: SourceFit | None = None
+    configurations: Sequence[Configuration] = ()
 
     def __post_init__(self) -> None:
         n, p = len(self.y), len(self.target_meta)
@@ -73,6 +78,10 @@ class Sources:
             raise ValueError(
                 f"X, y and task must have one row per trial; got {self.X.shape}, {self.y.shape}"
                 f" and {self.task.shape}"
+            )
+        if len(self.configurations) not in (0, n):
+            raise ValueError(
+                f"there must be {n} configurations or none; got {len(self.configurations)}"
             )
         if self.meta.ndim != 2 or self.meta.shape[1] != p:
             raise ValueError(f"meta must have {p} columns; got the shape {self.meta.shape}")
@@ -97,7 +106,27 @@ class Sources:
 
     def subset(self, rows: IntArray) -> Sources:
         """The same data sets with some of their trials."""
-        return replace(self, X=self.X[rows], y=self.y[rows], task=self.task[rows], fit=None)
+        kept = [self.configurations[row] for row in rows] if self.configurations else ()
+        return replace(
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            task=self.task[rows],
+            fit=None,
+            configurations=kept,
+        )
+
+    def best_of_each(self, n: int) -> list[Configuration]:
+        """The n best configurations of each data set, best first; each of them once."""
+        if not self.configurations:
+            return []
+        best = [self.configurations[row] for row in self._best_rows(n)]
+        return list({configuration.id: configuration for configuration in best}.values())
+
+    def _best_rows(self, n: int) -> Iterator[int]:
+        for task in range(self.n_tasks):
+            own = np.flatnonzero(self.task == task)
+            yield from own[np.argsort(-self.y[own], kind="stable")[:n]]
 
 
 @runtime_checkable

@@ -26,14 +26,41 @@ JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
 # LAPACK is called itself: of a dozen trials, scipy's checks take longer than the factorization.
 
 
+@dataclass(frozen=True)
+class ScaledRows:
+    """Rows Z (m, d) under length scales; thousands of them, asked again and again, are scaled once.
+
+    Parameters
+    ----------
+    scales, center : (d,)
+    rows : (m, d), scaled and centered
+    squares : (m,)
+    """
+
+    scales: FloatArray
+    center: FloatArray
+    rows: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(cls, Z: FloatArray, log_l: FloatArray) -> ScaledRows:
+        """Rows Z (m, d) divided by the length scales."""
+        scales = np.exp(-log_l)
+        scaled = Z * scales
+        center = scaled.mean(axis=0)
+        rows = scaled - center
+        return cls(scales, center, rows, (rows**2).sum(axis=1))
+
+    def squared_distances(self, X: FloatArray) -> FloatArray:
+        """(n, m) squared distances r2 of the rows of X (n, d) to these."""
+        left = X * self.scales - self.center
+        squares = (left**2).sum(axis=1)[:, None] + self.squares[None, :] - 2 * left @ self.rows.T
+        return np.asarray(np.maximum(squares, 0.0))
+
+
 def squared_distances(X: FloatArray, Z: FloatArray, log_l: FloatArray) -> FloatArray:
     """(n, m) squared distances r2 of the rows of X (n, d) and Z (m, d) under length scales."""
-    scales = np.exp(-log_l)
-    left, right = X * scales, Z * scales
-    center = right.mean(axis=0)
-    left, right = left - center, right - center
-    squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)[None, :] - 2 * left @ right.T
-    return np.asarray(np.maximum(squares, 0.0))
+    return ScaledRows.of(Z, log_l).squared_distances(X)
 
 
 def correlation(r2: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -14,13 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from automl.records import FloatArray, IntArray
 from automl.surrogates.earlier_data import Sources
 from automl.surrogates.learning import learn_shared
-from automl.surrogates.matern import cholesky, correlation, solve, squared_distances
+from automl.surrogates.matern import (
+    ScaledRows,
+    cholesky,
+    correlation,
+    solve,
+    squared_distances,
+)
 from automl.surrogates.posterior import Posterior
 from automl.surrogates.process_prior import MaternPrior
 
@@ -85,12 +92,12 @@ class SourceProcesses:
 
     def means(self, X: FloatArray) -> FloatArray:
         """(m, t) every source's mean at X (m, d); O(m z (d + t))."""
-        M, _ = correlation(squared_distances(X, self.places, self.theta[:-2]))
+        M, _ = self._correlation(X)
         return np.asarray(self._signal * (M @ self.weights) + self.constants)
 
     def at(self, X: FloatArray) -> MeansAt:
         """Means at X (m, d) and what turns slopes by them into slopes by the configuration."""
-        M, E = correlation(squared_distances(X, self.places, self.theta[:-2]))
+        M, E = self._correlation(X)
         return MeansAt(self, X, self._signal * (M @ self.weights) + self.constants, E)
 
     def by_configuration(self, X: FloatArray, E: FloatArray, by_mean: FloatArray) -> FloatArray:
@@ -107,6 +114,14 @@ class SourceProcesses:
         carried = E * (by_mean @ self.weights.T)
         toward = carried @ self.places - carried.sum(axis=1, keepdims=True) * X
         return np.asarray(self._signal * np.exp(-2.0 * self.theta[:-2]) * toward)
+
+    def _correlation(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Correlation (m, z) of X (m, d) and the places, and its slope."""
+        return correlation(self._scaled_places.squared_distances(X))
+
+    @cached_property
+    def _scaled_places(self) -> ScaledRows:
+        return ScaledRows.of(self.places, self.theta[:-2])
 
     @property
     def _signal(self) -> float:

@@ -1,5 +1,7 @@
 """Maximizers find what is there to be found, in batches."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -126,6 +128,16 @@ def test_every_maximizer_works_before_anything_is_told(name, ground):
         hill(ground), nothing, np.random.default_rng(1)
     )
     assert len(scored.points) == len(scored.utilities) > 0
+
+
+def test_sobol_points_are_joined_by_what_was_good_elsewhere(ground):
+    top = ground.space.read([ground.space.space.complete(TOP)], np.random.default_rng(0))
+    search = SobolRefined(n_points=8, n_near=0).search
+    known = search(hill(ground), replace(ground, elsewhere=top), np.random.default_rng(1))
+    assert len(known.points) == 9
+    assert best_of(known, ground) == ground.space.space.complete(TOP).values
+    alone = search(hill(ground), ground, np.random.default_rng(1))
+    np.testing.assert_array_equal(known.utilities[:-1], alone.utilities)
 
 
 def test_local_search_climbs_numbers_categories_and_branches(ground):

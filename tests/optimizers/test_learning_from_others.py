@@ -1,5 +1,7 @@
 """Model-based optimizers that know trials of other data sets, or hear a vote of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bowls import FAST, bowl, bowl_space, search, trial
@@ -32,6 +34,7 @@ def sources_for(space, n_tasks=4, n_each=30):
         task,
         rng.random((n_tasks, 2)),
         np.array([0.5, 0.5]),
+        configurations=configurations,
     )
 
 
@@ -90,6 +93,52 @@ def test_what_others_expect_takes_the_place_of_an_initial_design(space, is_liste
         )
         rank = [c.id for c in candidates].index(pending[0].id)
         assert expected[rank] > np.quantile(expected, 0.98)
+
+
+def needle_sources(space, needle):
+    """Two data sets that know the same narrow peak."""
+    encoder = ConfigurationEncoder(space).fit()
+    rng = np.random.default_rng(0)
+    of_each = [*[space.sample(rng) for _ in range(20)], needle]
+    y = np.tile([0.0] * 20 + [4.0], 2) - 4.0 / 21
+    X, meta = encoder.transform(of_each * 2), np.zeros((2, 1))
+    task = np.repeat([0, 1], 21)
+    return Sources(X, y, task, meta, np.zeros(1), configurations=of_each * 2)
+
+
+@pytest.mark.parametrize("n_told", [0, 4])
+def test_the_best_of_other_data_sets_are_among_the_points_that_are_looked_at(space, n_told):
+    rng = np.random.default_rng(3)
+    needle = space.sample(rng)
+    composition = parse_composition(
+        {"base": "gp_prior", "maximizer": {"name": "sobol", "n_points": 2, "n_near": 0}}
+    )
+    sources = needle_sources(space, needle)
+    optimizer = ModelBasedOptimizer(space, composition, sources=sources)
+    for index in range(n_told):
+        optimizer.tell(trial(space.sample(rng), 0.1 * index, index))
+    assert optimizer.ask(pending=[], rng=rng).configuration == needle
+    optimizer.tell(trial(needle, 0.0, n_told))
+    assert optimizer.ask(pending=[], rng=rng).configuration != needle
+
+
+def test_the_best_of_each_data_set_are_named_once_best_first(space):
+    sources = sources_for(space, n_tasks=2, n_each=5)
+    first, second = (sources.configurations[i : i + 5] for i in (0, 5))
+    best = [task[row] for task, y in ((first, sources.y[:5]), (second, sources.y[5:]))
+            for row in np.argsort(-y)[:2]]  # fmt: skip
+    assert sources.best_of_each(2) == best
+    alike = replace(sources, configurations=first * 2, y=np.tile(sources.y[:5], 2))
+    assert alike.best_of_each(2) == best[:2]
+    assert replace(sources, configurations=()).best_of_each(3) == []
+
+
+def test_trials_that_are_left_out_take_their_configurations_with_them(space):
+    sources = sources_for(space, n_tasks=2, n_each=5)
+    some = sources.subset(np.array([1, 7]))
+    assert list(some.configurations) == [sources.configurations[1], sources.configurations[7]]
+    with pytest.raises(ValueError, match="there must be 10 configurations or none; got 3"):
+        replace(sources, configurations=sources.configurations[:3])
 
 
 def test_no_earlier_trials_are_as_no_sources(space):
