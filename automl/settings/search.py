@@ -75,8 +75,9 @@ class Search(Section):
     allocator: str | dict[str, Any] = setting(
         "uniform",
         help="How turns are given to families",
-        more="auto: expected_gain_seconds, or expected_gain with a number of trials; only:F: the "
-        "family F; or a name as `base` with options",
+        more="auto: expected_gain_seconds; with a number of trials cash, or expected_gain where the "
+        "optimizer does not begin by what is known of other data sets; only:F: the family F; or a name "
+        "as `base` with options",
         option=Option(metavar="NAME", kind=str),
         presets={"fast": AUTO, "balanced": AUTO, "best": AUTO},
         names=ALLOCATOR_NAMES,
