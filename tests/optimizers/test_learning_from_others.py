@@ -122,6 +122,16 @@ def test_the_best_of_other_data_sets_are_among_the_points_that_are_looked_at(spa
     assert optimizer.ask(pending=[], rng=rng).configuration != needle
 
 
+def test_what_was_best_elsewhere_is_not_proposed_where_it_is_not_legal(space):
+    needle = space.default()
+    narrow = space.narrow({"word": [w for w in "abc" if w != needle.values["word"]]})
+    assert narrow.is_legal(needle) is not None
+    sources = needle_sources(narrow, needle)
+    optimizer = OPTIMIZERS["gp_prior"].make(narrow, sources=sources)
+    proposal = optimizer.ask(pending=[], rng=np.random.default_rng(0))
+    assert narrow.is_legal(proposal.configuration) is None
+
+
 def test_the_best_of_each_data_set_are_named_once_best_first(space):
     sources = sources_for(space, n_tasks=2, n_each=5)
     first, second = (sources.configurations[i : i + 5] for i in (0, 5))

@@ -39,8 +39,9 @@ def test_scores_are_standardized_per_data_set_and_failed_trials_are_left_out():
         y = sources.y[sources.task == task]
         assert y.mean() == pytest.approx(0.0)
         assert y.std() == pytest.approx(1.0)
-    expected = ENCODER.transform([Configuration("hill", {"x": x}) for x in (0, 0.1, 0.3, 0, 0.1)])
-    np.testing.assert_allclose(sources.X, expected)
+    expected = [Configuration("hill", {"x": x}) for x in (0, 0.1, 0.3, 0, 0.1)]
+    np.testing.assert_allclose(sources.X, ENCODER.transform(expected))
+    assert sources.configurations == expected
 
 
 def test_meta_features_are_scaled_over_the_others_and_gaps_are_filled():
