@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 DRIVER = Path(__file__).with_name("driver.py")
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
 MODULES = [path for layer in ("automl", "tasks", "flows") for path in (ROOT / layer).rglob("*.py")]
-N_TRIALS = 9
+N_TRIALS = 6
 """So many that the trials which the pages name are there."""
 SETTINGS = {
     "AUTOML_PRESET": "fast",
