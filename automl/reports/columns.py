@@ -294,7 +294,7 @@ def _stacked(frame: pd.DataFrame, copies: Sequence[Changes]) -> pd.DataFrame:
         values = stacked[name].array.copy()
         for position in positions:
             values[position * n : (position + 1) * n] = copies[position][name]
-        stacked[name] = values
+        stacked[name] = pd.Series(values, dtype=values.dtype)  # texts would become another type
     return stacked
 
 

@@ -37,7 +37,7 @@ def looked_at(folder: RunFolder) -> LookedAt:
 def test_columns_that_matter_come_first(binary: RunFolder) -> None:
     found = importances(looked_at(binary), SECONDS)
     assert found is not None
-    assert {entry.column for entry in found.columns} == {"x", "kind", "day", "gaps"}
+    assert {entry.column for entry in found.columns} == {"x", "kind", "day", "gaps", "note"}
     assert {entry.column for entry in found.columns[:2]} == {"x", "kind"}
     assert found.columns[0].drop > 0.1
 
@@ -143,7 +143,7 @@ def test_a_slow_model_is_looked_at_on_request(
     assert f"automl report {binary.run_id} --home" in page(LOOK_SECONDS)
     assert "The deployed model, looked at on 40 test rows" in page(PATIENT_SECONDS)
     monkeypatch.setattr(LookedAt, "row_seconds", 1.0)
-    assert "--seconds 1000" in page(PATIENT_SECONDS)
+    assert "--seconds 1200" in page(PATIENT_SECONDS)
 
 
 def test_a_run_looks_at_the_model_that_it_has_built_and_reads_no_bundle(
