@@ -104,8 +104,8 @@ class Composition:
         _check_name(get_args(Pending), self.pending, "pending")
         if self.pending == "believer" and not isinstance(self.new_surrogate(), BelievingSurrogate):
             raise SettingsError(
-                f"pending believer needs a Gaussian process; got {self.surrogate.name!r}, for"
-                " which it may be median, worst or best",
+                f"pending believer, also of the base, needs a Gaussian process; got {self.surrogate.name!r},"
+                " for which pending may be median, worst or best",
                 setting="pending",
             )
 

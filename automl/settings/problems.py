@@ -83,7 +83,12 @@ def _sentence(
     )
     if details["type"] == "missing":
         return f"{subject} is missing"
-    return f"{subject}: {reason_of(details)}{_value(details['type'], details['input'])}"
+    return f"{subject}: {requirement_of(details)}"
+
+
+def requirement_of(details: ErrorDetails) -> str:
+    """The requirement for a value, and what was found."""
+    return f"{reason_of(details)}{_value(details['type'], details['input'])}"
 
 
 def reason_of(details: ErrorDetails) -> str:

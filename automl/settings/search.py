@@ -66,7 +66,7 @@ class Search(Section):
     )
     optimizer: str | dict[str, Any] = setting(
         "hypercube",
-        help="Search method inside each family",
+        help="What proposes configurations",
         more="a name, a name as `base` with options, or the parts of a composition",
         option=Option(metavar="NAME", kind=str),
         presets={"fast": _PRIOR, "balanced": _PRIOR, "best": _PRIOR},
@@ -75,9 +75,8 @@ class Search(Section):
     allocator: str | dict[str, Any] = setting(
         "uniform",
         help="How turns are given to families",
-        more="auto: expected_gain_seconds; with a number of trials cash, or expected_gain where the "
-        "optimizer does not begin by what is known of other data sets; only:F: the family F; or a name "
-        "as `base` with options",
+        more="auto: expected_gain_seconds; with a number of trials cash if gp_prior uses experience, "
+        "else expected_gain; only:F: the family F; or a name as `base` with options",
         option=Option(metavar="NAME", kind=str),
         presets={"fast": AUTO, "balanced": AUTO, "best": AUTO},
         names=ALLOCATOR_NAMES,

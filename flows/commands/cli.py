@@ -119,12 +119,25 @@ def _report(error: BaseException) -> int:
     if isinstance(error, typer.Abort) or not isinstance(error, Exception):
         return error.code if _is_exit(error) else _interrupted()
     if _is_usage_error(error):
-        text = one_line(str(error.format_message())).rstrip(".").replace("Value error, ", "")
+        text = _usage_text(error)
         say(f"error: {text[:1].lower()}{text[1:]}")
         return 2
     if refused := _refused_by_disk(error):
         return report_error(StorageError.of(refused, refused.filename or "a file"))
     return report_internal_error(error)
+
+
+def _usage_text(error: _UsageError) -> str:
+    """What is wrong with the command line; pydantic's words for a value are replaced by ours."""
+    from pydantic import ValidationError
+
+    from automl.settings.problems import requirement_of
+
+    text = one_line(str(error.format_message())).rstrip(".").replace("Value error, ", "")
+    if not isinstance(error.__cause__, ValidationError):
+        return text
+    option, _, _ = text.partition(": ")
+    return f"{option}: {requirement_of(error.__cause__.errors()[0])}"
 
 
 def _refused_by_disk(error: BaseException | None) -> OSError | None:

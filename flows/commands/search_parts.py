@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def optimizers(*, as_json: JsonOption = False) -> None:
-    """List the optimizers, which search inside a family."""
+    """List the optimizers, which propose configurations."""
     from automl.optimizers.registry import OPTIMIZERS
 
     _emit("optimizer", _rows(OPTIMIZERS), as_json=as_json, options=_options(OPTIMIZERS))
@@ -37,7 +37,7 @@ def allocators(*, as_json: JsonOption = False) -> None:
     from automl.bandits.registry import ALLOCATORS
     from automl.bandits.special_names import AUTO
 
-    auto = (AUTO, "expected_gain_seconds, or expected_gain where trials are counted", "ours")
+    auto = (AUTO, "expected_gain_seconds; with --trials cash or expected_gain", "ours")
     rows = [auto, *_rows(ALLOCATORS)]
     _emit("allocator", rows, as_json=as_json, options=_options(ALLOCATORS))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from automl.bandits.special_names import AUTO
 from automl.errors import SettingsError
 from automl_flows.commands.options import HomeOption, JsonOption
 from automl_flows.commands.process import BEGAN, TerminationError, open_home
@@ -216,4 +217,6 @@ def _changed(settings: Settings) -> str:
     """The resolved settings that say something: all that differ from the plain defaults."""
     shown = settings.public.model_dump(exclude_defaults=True)
     shown["preset"] = settings.preset
+    if settings.allocator == AUTO:
+        shown["allocator"] = f"{AUTO} ({settings.chosen_allocator})"
     return ", ".join(f"{key}={value}" for key, value in shown.items())

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
+from automl.settings.sources import resolve_settings
 from automl_flows.commands import train as train_commands
 
 USAGE = [
@@ -22,7 +23,7 @@ USAGE = [
     (["train", "TABLE", "--target", "y", "--budget", "1s"], "error: option --budget: must be at least"),
     (["train", "TABLE", "--target", "y", "--budget", "-5m"], "duration"),
     (["train", "TABLE", "--target", "y", "--trials", "0"], "trials"),
-    (["train", "TABLE", "--target", "y", "--trials", "many"], "--trials"),
+    (["train", "TABLE", "--target", "y", "--trials", "many"], "'--trials': must be a whole number; got 'many'"),
     (["train", "TABLE", "--target", "y", "--alpha", "1.5"], "alpha"),
     (["train", "TABLE", "--target", "y", "--alpha", "twig=0.1"], "no level 'twig'"),
     (["train", "TABLE", "--target", "y", "--alpha", "leaf=0.1", "--alpha-split", "tree"], "one alpha"),
@@ -167,3 +168,19 @@ def test_excluded_experience_that_is_none_is_told_when_a_run_begins(automl, tabl
     assert "warning: setting exclude_experience" in outcome.err
     assert "no data set or run 'nothing'" in outcome.err
     assert "'shipped'" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({"trials": 5}, "allocator=auto (cash)"),
+        ({"budget_seconds": 60}, "allocator=auto (expected_gain_seconds)"),
+        ({"trials": 5, "experience": False}, "allocator=auto (expected_gain)"),
+        ({"trials": 5, "allocator": "leaders"}, "allocator=leaders"),
+    ],
+)
+def test_the_first_line_of_a_run_names_what_auto_stands_for(given, shown):
+    settings = resolve_settings(
+        {"table": "sklearn:iris", "target": "target", **given}, environment={}
+    )
+    assert f", {shown}, " in train_commands._changed(settings) + ", "
