@@ -66,7 +66,9 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RunFolder]:
 def binary(make: Callable[..., RunFolder]) -> RunFolder:
     """Two classes, with test rows and a column of texts with gaps."""
     frame, rng = frame_of(2), np.random.default_rng(3)
-    words = rng.choice("old new shiny rusty heavy light broken solid".split(), (len(frame), 5))
+    words = rng.choice(
+        ["old", "new", "shiny", "rusty", "heavy", "light", "broken", "solid"], (len(frame), 5)
+    )
     frame["note"] = [f"{' '.join(row)} {number}" for number, row in enumerate(words)]
     frame.loc[::20, "note"] = None
     return make(frame, test_share=0.25)
