@@ -22,6 +22,8 @@ LETTER = 5.7
 """Mean width of a letter of the labels, whose height is 11."""
 SHORTEST = 4
 """Letters that a shortened label has at least (by judgement)."""
+LEAST_DIGITS = 3
+"""Significant digits of a tick among very large or very small ones, at least (by judgement)."""
 
 Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
@@ -278,13 +280,14 @@ def shortened(text: str, room: float) -> str:
 def tick_text(value: float, ticks: Sequence[float]) -> str:
     """A tick with as many digits as tell it from its neighbor."""
     step = min((abs(b - a) for a, b in pairwise(ticks)), default=abs(value))
-    digits = max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0 else 0
-    if step > 0 and abs(round(step, digits) - step) > 1e-9 * step:
-        digits += 1  # steps of 2.5 have a digit more
+    decimals = -math.floor(math.log10(step) + 1e-9) if step > 0 else 0
+    if step > 0 and abs(round(step, decimals) - step) > 1e-9 * step:
+        decimals += 1  # steps of 2.5 have a digit more
     greatest = max((abs(tick) for tick in ticks), default=0.0)
     if greatest >= 1e5 or (greatest and greatest < 1e-3):
-        return f"{value:.3g}"
-    return f"{value:.{digits}f}"
+        significant = math.floor(math.log10(greatest)) + 1 + decimals
+        return f"{value:.{max(significant, LEAST_DIGITS)}g}"
+    return f"{value:.{max(decimals, 0)}f}"
 
 
 def number(value: float | None, digits: int = 4) -> str:
