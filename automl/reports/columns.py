@@ -294,7 +294,7 @@ def _stacked(frame: pd.DataFrame, copies: Sequence[Changes]) -> pd.DataFrame:
         values = stacked[name].array.copy()
         for position in positions:
             values[position * n : (position + 1) * n] = copies[position][name]
-        stacked[name] = pd.Series(values, dtype=values.dtype)  # texts would become another type
+        stacked[name] = pd.Series(values, dtype=stacked[name].dtype)  # else pandas infers one
     return stacked
 
 

@@ -133,11 +133,11 @@ def _usage_text(error: _UsageError) -> str:
 
     from automl.settings.problems import requirement_of
 
-    text = one_line(str(error.format_message())).rstrip(".").replace("Value error, ", "")
-    if not isinstance(error.__cause__, ValidationError):
-        return text
-    option, _, _ = text.partition(": ")
-    return f"{option}: {requirement_of(error.__cause__.errors()[0])}"
+    text = one_line(str(error.format_message()))
+    if isinstance(error.__cause__, ValidationError):
+        option, _, _ = text.partition(": ")
+        text = f"{option}: {requirement_of(error.__cause__.errors()[0])}"
+    return text.rstrip(".")
 
 
 def _refused_by_disk(error: BaseException | None) -> OSError | None:

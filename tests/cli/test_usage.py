@@ -88,6 +88,7 @@ def test_usage_errors_exit_with_2_and_one_sentence(automl, table, arguments, nam
     assert (outcome.code, outcome.out) == (2, "")
     assert lines[-1].startswith("error: ")
     assert named in lines[-1]
+    assert not lines[-1].endswith(".")
     assert sum(line.startswith("error: ") for line in lines) == 1
     assert "Traceback" not in outcome.err
     assert "Value error" not in outcome.err
