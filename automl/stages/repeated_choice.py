@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from automl.ensembles.calibrating import learn_calibration
 from automl.ensembles.member_limits import is_fast_enough
 from automl.ensembles.problem import EnsembleProblem
-from automl.families.registry import get_family
+from automl.families.registry import WITHOUT_MODEL, get_family
 from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.metrics.index import PerformanceIndex
@@ -106,6 +106,11 @@ class Evidence:
         criteria = {name for name, weight in self.record.settings.criteria.items() if weight > 0}
         self.has_tests = criteria != {MEAN_ONLY}
         self._places = {trial.id: place for place, trial in enumerate(self.members)}
+        self._models = [
+            place
+            for place, trial in enumerate(self.members)
+            if trial.configuration.family not in WITHOUT_MODEL
+        ]
         self._combine: Combine = self.settings.ensemble_combine
         sources = tuple(self._places[trial_id] for trial_id in self.base)
         self._inputs = [sources if trial.stage == STACK else () for trial in self.members]
@@ -277,9 +282,10 @@ class Evidence:
         stacked = [i for i, trial in enumerate(self.members) if trial.stage == STACK]
         library = stacked
         if not method.is_second_layer:
-            first = self.members[: len(self.members) - len(stacked)]
-            among = library_of(first, method.library_size, scores[: len(first)])
-            library = [int(i) for i in among]
+            first = self._models[: len(self._models) - len(stacked)]
+            trials = [self.members[i] for i in first]
+            among = library_of(trials, method.library_size, scores[first])
+            library = [first[i] for i in among]
             library += [i for i in (champion, *stacked) if i not in library]
         library = [i for i in library if self._is_fast(i)]
         if not library:

@@ -141,6 +141,31 @@ def test_equal_members_are_taken_in_their_order():
     assert weights.tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("spec", ["roc_auc", "index"])
+def test_a_member_that_hardly_varies_does_not_take_the_weight_of_the_others(spec):
+    """Its values differ between folds alone, so that a score of orders can gain a little by much of it."""
+    y, predictions = library(3)
+    folds = np.arange(len(y)) % 5
+    rates = [y[folds == fold].mean() for fold in range(5)]
+    flat = np.choose(folds, [0.4 + 0.05 * rate for rate in rates])
+    flat = np.column_stack([1 - flat, flat]).astype(np.float32)
+    weights = greedy([*predictions, flat], y, index_of(y, spec))
+    assert weights[3] == 0.0
+    assert weights.tolist()[:3] == greedy(predictions, y, index_of(y, spec)).tolist()
+    assert greedy([flat, flat], y, index_of(y, spec)).sum() == 1.0
+
+
+def test_of_values_one_that_diverges_does_not_make_the_others_flat():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    members = [(y + rng.normal(0, scale, 200)).astype(np.float32) for scale in (0.5, 0.6)]
+    members[0][0] = 1e6
+    index = OneByOne(lambda y, values: -np.median(np.abs(y - values)), n_classes=0)
+    problem = EnsembleProblem(members, y, index, generator())
+    library = library_module.Library.build(problem, max_members=10, max_rows=1000)
+    assert library.members.tolist() == [0, 1]
+
+
 def test_regression_predictions_blend():
     rng = np.random.default_rng(0)
     y = rng.normal(size=200)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from stage_json import record
 
+from automl.ensembles.problem import EnsembleProblem
 from automl.evaluation.slots import JobOutcome
+from automl.families.registry import WITHOUT_MODEL
 from automl.home import Home
 from automl.records import TrialStatus
 from automl.run.beginning import begin
@@ -18,7 +20,7 @@ from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord
 from automl.selection.scored_rows import draw
 from automl.settings import Settings
-from automl.stages import honesty
+from automl.stages import honesty, repeated_choice
 from automl.stages.choice_evidence import chosen_from
 from automl.stages.honesty import estimate, n_bootstraps_of
 from automl.stages.line import Line
@@ -144,6 +146,26 @@ def test_the_choice_from_every_row_once_is_the_runs_own(name, request):
     champion = evidence.members[int(again["single"].weights.argmax())].id
     assert champion == record(line, "selection")["champion"]
     assert again["single"].rule == evidence.final["single"].rule
+
+
+def test_ensembles_of_bootstraps_choose_among_the_models_that_the_runs_own_chose_among(
+    line, monkeypatch
+):
+    libraries = []
+
+    class Seen(EnsembleProblem):
+        def __post_init__(self):
+            libraries.append(set(self.groups))
+            super().__post_init__()
+
+    monkeypatch.setattr(repeated_choice, "EnsembleProblem", Seen)
+    evidence = evidence_of(line)
+    families = {trial.configuration.family for trial in evidence.members}
+    counts = draw(len(evidence.rows.y), 2, rng=np.random.default_rng(0))
+    evidence.choose(counts, np.random.default_rng(0))
+    assert families >= set(WITHOUT_MODEL)
+    assert len(libraries) >= 2
+    assert all(library == families - set(WITHOUT_MODEL) for library in libraries)
 
 
 def test_a_bag_counts_what_it_is_worth_more_than_a_fold_model(line):
