@@ -46,6 +46,8 @@ class SearchRecord(StageRecord):
     untried : why families that took part have no trial
     defaults : default configuration of each family
     seconds : from the run's first line to the end of the search
+    allocator : its name; empty in records from before it was kept
+    joined_families : whether the optimizer chose the family of what it proposed, and not the allocator
     """
 
     stage: ClassVar[str] = "search"
@@ -57,6 +59,8 @@ class SearchRecord(StageRecord):
     untried: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, DefaultTrial] = field(default_factory=dict)
     seconds: float = 0.0
+    allocator: str = ""
+    joined_families: bool = False
 
     @property
     def sentence(self) -> str:

@@ -301,6 +301,7 @@ class Search:
 
     def _record(self) -> SearchRecord:
         trials, findings, untried = self.turns.trials, self.findings(), self._reasons()
+        allocator = self.session.settings.chosen_allocator
         return SearchRecord(
             trials=len(trials),
             complete=sum(trial.is_complete for trial in trials),
@@ -309,6 +310,8 @@ class Search:
             untried={name: untried[name] for name in self.families if name not in findings},
             defaults=default_trials(trials, self._defaults, untried),
             seconds=self.session.ledger.elapsed,
+            allocator=allocator_name(allocator),
+            joined_families=get_allocator(allocator).joins_families,
         )
 
     def _owed_defaults(self) -> list[Configuration]:

@@ -87,10 +87,20 @@ def _search(choices: RunChoices) -> str:
         f"{family} {counts[family]}" + (f" (best {best[family]:.4f})" if family in best else "")
         for family in order
     ]
-    return (
+    tried = (
         f"The search tried {_count(choices.searched, 'configuration')} of "
         f"{_count(counts, 'family', 'families')}: {first_few(told, MOST_SHOWN)}."
     )
+    return f"{tried} {_choosers(choices)}".rstrip()
+
+
+def _choosers(choices: RunChoices) -> str:
+    """What chose the family of each proposal."""
+    search = choices.search
+    if search is None or not search.allocator:
+        return ""
+    chooser = "the optimizer" if search.joined_families else f"the allocator {search.allocator}"
+    return f"After the first trials {chooser} chose the family of each."
 
 
 def _failures(choices: RunChoices) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from automl.records import Trial, TrialStatus, short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.run_choices import RunChoices
+from automl.run_records.search import SearchRecord
 from automl.selection.dispositions import Disposition, Place, Status, number_text
 from automl.statistics.results import TestResult
 
@@ -112,13 +113,23 @@ def why_trial(choices: RunChoices, trial: Trial) -> TrialStory:
 
 
 def _what(choices: RunChoices, trial: Trial) -> str:
-    proposed = f"{trial.origin} proposed it." if trial.origin else ""
     sentences = (
         f"Trial {short_id(trial.id)} is {configuration_text(trial.configuration)}.",
-        _ORIGINS.get(trial.origin, proposed),
+        _ORIGINS.get(trial.origin) or _proposer(choices.search, trial.origin),
         _score_text(choices, trial),
     )
     return " ".join(filter(None, sentences))
+
+
+def _proposer(search: SearchRecord | None, optimizer: str) -> str:
+    """What chose the family of a trial, and what its values."""
+    if not optimizer:
+        return ""
+    if search is None or not search.allocator:
+        return f"{optimizer} proposed it."
+    if search.joined_families:
+        return f"{optimizer} chose its family and its values."
+    return f"{search.allocator} chose its family and {optimizer} its values."
 
 
 def _score_text(choices: RunChoices, trial: Trial) -> str:

@@ -159,7 +159,8 @@ def is_plain(text: str) -> bool:
     """Whether each sentence begins with a capital, a digit or an id, and has 20 words beside its lists and numbers."""
     plain = re.sub(r"\([^()]*\)|:[^.]*(\.\d[^.]*)*", "", text).rstrip().removesuffix(".")
     return text.rstrip().endswith(".") and all(
-        len(sentence.split()) <= 20 and re.match(r"[A-Z\d]|[slc]\d{5}|\w+ proposed", sentence)
+        len(sentence.split()) <= 20
+        and re.match(r"[A-Z\d]|[slc]\d{5}|\w+ (proposed|chose)", sentence)
         for sentence in plain.split(". ")
     )
 
@@ -362,6 +363,34 @@ def test_the_families_are_drawn_beside_their_defaults(automl, selected, tmp_path
     assert (told["family"], told["best default"]) == ("ridge", "ridge")
     assert float(told["default best"]) < float(told["score"])
     assert automl("why", RUN_ID, "0", "--families", tmp_path / "a.png").code == 2
+
+
+@pytest.mark.parametrize(
+    ("search", "of_trial", "of_run"),
+    [
+        (None, "tpe proposed it.", ""),
+        (("", False), "tpe proposed it.", ""),
+        (
+            ("leaders", False),
+            "leaders chose its family and tpe its values.",
+            "the allocator leaders",
+        ),
+        (("cash", True), "tpe chose its family and its values.", "the optimizer"),
+    ],
+)
+def test_it_says_what_chose_the_family_where_the_run_kept_it(
+    automl, selected, search, of_trial, of_run
+):
+    if search is not None:
+        allocator, is_joined = search
+        record = SearchRecord(trials=9, complete=7, allocator=allocator, joined_families=is_joined)
+        write(selected, record)
+    outcome = automl("why", RUN_ID, "0")
+    assert of_trial in outcome.out
+    assert is_plain(outcome.out)
+    told = automl("why", RUN_ID).out
+    assert ("chose the family of each" in told) is bool(of_run)
+    assert of_run in told
 
 
 def test_a_record_of_an_earlier_version_is_no_error(automl, selected):
