@@ -10,6 +10,7 @@ from automl.data_facts import learned_columns
 from automl.ensembles.evidence import EnsembleDecision
 from automl.listing import counted, first_few
 from automl.metrics.words import index_words
+from automl.origins import RESERVED
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.decision_table import untested
@@ -95,9 +96,10 @@ def _search(choices: RunChoices) -> str:
 
 
 def _choosers(choices: RunChoices) -> str:
-    """What chose the family of each proposal."""
+    """What chose the family of each proposal; nothing where the optimizer was never asked."""
     search = choices.search
-    if search is None or not search.allocator:
+    is_asked = any(trial.origin not in ("", *RESERVED) for trial in choices.searched)
+    if search is None or not search.allocator or not is_asked:
         return ""
     chooser = "the optimizer" if search.joined_families else f"the allocator {search.allocator}"
     return f"After the first trials {chooser} chose the family of each."

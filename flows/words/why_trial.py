@@ -20,6 +20,7 @@ _ORIGINS = {
     "past": "It was among the best of an earlier run on this data set.",
     "knowledge": "It comes from the portfolio learned from other data sets.",
     "portfolio": "It comes from the portfolio.",
+    "given": "The run was given its configuration.",
 }
 _UNCOMPARED = "the run compared it with no other trial"
 _ENDS = {

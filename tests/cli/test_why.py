@@ -15,6 +15,7 @@ from stage_json import select_champion
 
 from automl.evaluation.journal import Journal
 from automl.home import RunFolder
+from automl.origins import RESERVED
 from automl.record_files import StageRecords
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.run_records.search import SearchRecord
@@ -391,6 +392,21 @@ def test_it_says_what_chose_the_family_where_the_run_kept_it(
     told = automl("why", RUN_ID).out
     assert ("chose the family of each" in told) is bool(of_run)
     assert of_run in told
+
+
+@pytest.mark.parametrize("origin", RESERVED)
+def test_what_no_optimizer_proposed_is_told_by_where_it_comes_from(automl, selected, origin):
+    write(selected, SearchRecord(trials=1, complete=1, allocator="leaders"))
+    for segment in selected.journal.iterdir():
+        segment.unlink()
+    trial = dataclasses.replace(make_trial(0), origin=origin)
+    with Journal(selected.journal) as journal:
+        journal.append({"type": "trial", "trial": trial.to_json(), "decision": {}})
+    told = automl("why", RUN_ID, "0").out
+    assert "leaders" not in told
+    assert f"{origin} proposed" not in told
+    assert is_plain(told)
+    assert "leaders" not in automl("why", RUN_ID).out
 
 
 def test_a_record_of_an_earlier_version_is_no_error(automl, selected):
