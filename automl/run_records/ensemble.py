@@ -93,6 +93,7 @@ class EnsembleRecord(StageRecord):
     stack : trials of the second layer
     base : ids of those whose predictions they take
     calibration : of the blend's probabilities; None where they stay as they are
+    recipe : run whose members and weights these are on other rows; empty where they were chosen here
     """
 
     stage: ClassVar[str] = "ensemble"
@@ -110,6 +111,7 @@ class EnsembleRecord(StageRecord):
     score: float = float("nan")
     metrics: Mapping[str, float] = field(default_factory=dict)
     calibration: Calibration | None = None
+    recipe: str = ""
 
     @property
     def shares(self) -> dict[str, float]:
@@ -128,4 +130,6 @@ class EnsembleRecord(StageRecord):
     @property
     def sentence(self) -> str:
         """Why the ensemble replaces the champion, or why not."""
+        if self.recipe:
+            return f"the members and their weights are those of run {self.recipe}"
         return "no ensemble was built" if self.evidence is None else self.evidence.decision.reason

@@ -46,7 +46,7 @@ class SearchRecord(StageRecord):
     untried : why families that took part have no trial
     defaults : default configuration of each family
     seconds : from the run's first line to the end of the search
-    allocator : its name; empty in records from before it was kept
+    allocator : its name; empty where there was one family, and in records from before it was kept
     joined_families : whether the optimizer chose the family of what it proposed, and not the allocator
     """
 

@@ -30,7 +30,8 @@ def check_ensemble(record: Record, champion: str, final: Record) -> list[str]:
         Record of the final model; empty before there is one.
     """
     try:
-        return [*_decided(record, champion), *_deployed(record, final)]
+        decided = _followed(record) if record.get("recipe") else _decided(record, champion)
+        return [*decided, *_deployed(record, final)]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         return [f"the record of the ensemble cannot be read: {type(error).__name__} {error}"]
 
@@ -50,14 +51,30 @@ def _decided(record: Record, champion: str) -> Iterator[str]:
         yield f"ensemble: replaced_champion is {record['replaced_champion']}; it is {is_replaced}"
     expected = learned if is_replaced else alone
     for name, shares in (("members", _shares(record["members"])), ("learned", learned)):
-        if shares and (min(shares.values()) <= 0 or not near(sum(shares.values()), 1.0)):
-            yield f"ensemble: the weights of the {name} are not positive with sum 1"
+        yield from _weighted(name, shares)
     if not _equal(_shares(record["members"]), expected):
         yield "ensemble: the members do not follow from the decision"
     if evidence is not None:
         score = evidence["learned_score" if is_replaced else "replaced_score"]
         if not near(record["score"], score):
             yield f"ensemble: score {record['score']}; the chosen model has {score} on all rows"
+
+
+def _followed(record: Record) -> Iterator[str]:
+    """Whether members and weights are such as another run can have had; nothing was decided here."""
+    members = _shares(record["members"])
+    if record["replaced_champion"] is not (len(members) > 1):
+        yield (
+            f"ensemble: replaced_champion is {record['replaced_champion']} with {len(members)} members "
+            f"of run {record['recipe']}"
+        )
+    yield from _weighted("members", members)
+
+
+def _weighted(name: str, shares: Mapping[str, float]) -> Iterator[str]:
+    """Whether weights are positive with sum 1."""
+    if shares and (min(shares.values()) <= 0 or not near(sum(shares.values()), 1.0)):
+        yield f"ensemble: the weights of the {name} are not positive with sum 1"
 
 
 def _tested(evidence: Record) -> Iterator[str]:

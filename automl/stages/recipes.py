@@ -92,4 +92,5 @@ def weighted(session: Session, trials: Sequence[Trial], recipe: Recipe) -> Ensem
         score=scores.score,
         metrics=scores.metrics,
         calibration=calibration,
+        recipe=recipe.run_id,
     )

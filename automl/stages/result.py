@@ -31,6 +31,7 @@ from automl.selection.dispositions import Disposition, Status
 from automl.settings import Settings
 from automl.settings.presets import usual_value
 from automl.stages.notices import CONSTANT, baseline_of
+from automl.stages.recipes import followed
 from automl.stages.stacking import STAGE as STACK
 
 FEW_TRIALS = 20
@@ -93,6 +94,7 @@ def make_result(
         warnings=(
             *session.warnings,
             *unasked(session.settings, trials),
+            *([] if followed(session) else few_trials(session.settings, trials)),
             *remarks(trials, champion, selection.dispositions, final.members),
         ),
         experience=known_before(session),
@@ -197,6 +199,16 @@ def unasked(settings: Settings, trials: Sequence[Trial]) -> list[str]:
     ]
 
 
+def few_trials(settings: Settings, trials: Sequence[Trial]) -> list[str]:
+    """A sentence where a choice was made among few trials."""
+    n_complete = sum(trial.is_complete for trial in trials)
+    if n_complete >= FEW_TRIALS:
+        return []
+    words = "trial was" if n_complete == 1 else "trials were"
+    more = "more time" if settings.trials is None else "more trials"
+    return [f"only {n_complete} {words} completed; {more} would make the choice mean more"]
+
+
 def remarks(
     trials: Sequence[Trial],
     champion: Trial,
@@ -214,12 +226,6 @@ def remarks(
     """
     sentences = []
     complete = [trial for trial in trials if trial.is_complete]
-    if len(complete) < FEW_TRIALS:
-        words = "trial was" if len(complete) == 1 else "trials were"
-        sentences.append(
-            f"only {len(complete)} {words} completed; more time or fewer families would "
-            "make the choice mean more"
-        )
     if champion.most_rounds is not None:
         sentences.append(f"the champion may not be the best one: {champion.reason}")
     like = [

@@ -12,7 +12,7 @@ from automl.errors import AutoMLError, StorageError
 from automl.evaluation.fold_models import models_mib, remove_models
 from automl.evaluation.partial_predictions import PartialPredictions
 from automl.experience.harvest import data_set_facts
-from automl.families.registry import families
+from automl.families.registry import WITHOUT_MODEL, families
 from automl.forecasts.forecast import Forecast
 from automl.optimizers.registry import get_optimizer
 from automl.origins import GIVEN
@@ -302,6 +302,7 @@ class Search:
     def _record(self) -> SearchRecord:
         trials, findings, untried = self.turns.trials, self.findings(), self._reasons()
         allocator = self.session.settings.chosen_allocator
+        has_choice = len(self.families.keys() - WITHOUT_MODEL) > 1
         return SearchRecord(
             trials=len(trials),
             complete=sum(trial.is_complete for trial in trials),
@@ -310,7 +311,7 @@ class Search:
             untried={name: untried[name] for name in self.families if name not in findings},
             defaults=default_trials(trials, self._defaults, untried),
             seconds=self.session.ledger.elapsed,
-            allocator=allocator_name(allocator),
+            allocator=allocator_name(allocator) if has_choice else "",
             joined_families=get_allocator(allocator).joins_families,
         )
 

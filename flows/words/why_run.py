@@ -10,12 +10,13 @@ from automl.data_facts import learned_columns
 from automl.ensembles.evidence import EnsembleDecision
 from automl.listing import counted, first_few
 from automl.metrics.words import index_words
-from automl.origins import RESERVED
+from automl.origins import INITIAL_DESIGN, RESERVED
 from automl.records import short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.decision_table import untested
 from automl.reports.run_choices import RunChoices
 from automl.run.stage_table import STAGES
+from automl.run_records.ensemble import EnsembleRecord
 from automl.run_records.promotion import PromotionRecord
 from automl.selection.dispositions import Status, number_text
 from automl.selection.preselection import FRESH
@@ -96,13 +97,15 @@ def _search(choices: RunChoices) -> str:
 
 
 def _choosers(choices: RunChoices) -> str:
-    """What chose the family of each proposal; nothing where the optimizer was never asked."""
+    """What chose the families of the proposals; nothing where the optimizer was never asked."""
     search = choices.search
-    is_asked = any(trial.origin not in ("", *RESERVED) for trial in choices.searched)
+    known = {"", *RESERVED} - {INITIAL_DESIGN}
+    is_asked = any(trial.origin not in known for trial in choices.searched)
     if search is None or not search.allocator or not is_asked:
         return ""
-    chooser = "the optimizer" if search.joined_families else f"the allocator {search.allocator}"
-    return f"After the first trials {chooser} chose the family of each."
+    if search.joined_families:
+        return "The optimizer chose the families of its proposals."
+    return f"The allocator {search.allocator} chose the families of the optimizer's proposals."
 
 
 def _failures(choices: RunChoices) -> str:
@@ -275,9 +278,17 @@ def _ensemble(choices: RunChoices) -> str:
     ensemble = choices.ensemble
     if ensemble is None:
         return ""
+    if ensemble.recipe:
+        return f"Nothing was chosen. {_recipe_members(ensemble)} run {ensemble.recipe}."
     if ensemble.evidence is None:
         return "There is none. The champion alone is the model."
-    numbers = _evidence_text(ensemble.evidence.decision)
+    return _decided_ensemble(choices, ensemble, ensemble.evidence.decision)
+
+
+def _decided_ensemble(
+    choices: RunChoices, ensemble: EnsembleRecord, decision: EnsembleDecision
+) -> str:
+    numbers = _evidence_text(decision)
     if [member.trial_id for member in ensemble.learned] == [choices.champion]:
         return "The ensemble gave all the weight to the champion, which is the model."
     if not ensemble.replaced_champion:
@@ -287,11 +298,21 @@ def _ensemble(choices: RunChoices) -> str:
         trial = choices.trials.get(alone)
         layer = " of the second layer" if trial is not None and trial.stage != "search" else ""
         return f"{short_id(alone)}{layer} replaced the champion: {numbers}."
-    members = ", ".join(f"{short_id(m.trial_id)} {m.weight:.2f}" for m in ensemble.members)
     return (
         f"An ensemble of {len(ensemble.members)} replaced the champion: {numbers}. "
-        f"Its weights: {members}."
+        f"Its weights: {_weights(ensemble)}."
     )
+
+
+def _weights(ensemble: EnsembleRecord) -> str:
+    return ", ".join(f"{short_id(m.trial_id)} {m.weight:.2f}" for m in ensemble.members)
+
+
+def _recipe_members(ensemble: EnsembleRecord) -> str:
+    """Subject and verb of a sentence on whose members these are."""
+    if len(ensemble.members) == 1:
+        return "The model has the configuration of"
+    return f"The members ({_weights(ensemble)}) and their weights are those of"
 
 
 def _evidence_text(decision: EnsembleDecision) -> str:
@@ -313,7 +334,7 @@ def _honest(choices: RunChoices) -> str:
     return (
         f"It is {chosen.score:.4f}, with a 95 % interval from {chosen.low:.4f} to {chosen.high:.4f}. The "
         f"uncorrected score is {chosen.naive:.4f}. The choice among {honest.n_trials} trials adds "
-        f"{0.0 - chosen.bias:+.4f} ({honest.n_bootstraps} bootstraps).{bag}"
+        f"{0.0 - chosen.bias:+.4f} ({chosen.n_bootstraps} bootstraps).{bag}"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from automl.origins import INITIAL_DESIGN
 from automl.records import Trial, TrialStatus, short_id
 from automl.reports.configuration_text import configuration_text
 from automl.reports.run_choices import RunChoices
@@ -117,6 +118,7 @@ def _what(choices: RunChoices, trial: Trial) -> str:
     sentences = (
         f"Trial {short_id(trial.id)} is {configuration_text(trial.configuration)}.",
         _ORIGINS.get(trial.origin) or _proposer(choices.search, trial.origin),
+        _family_of_design(choices.search) if trial.origin == INITIAL_DESIGN else "",
         _score_text(choices, trial),
     )
     return " ".join(filter(None, sentences))
@@ -131,6 +133,13 @@ def _proposer(search: SearchRecord | None, optimizer: str) -> str:
     if search.joined_families:
         return f"{optimizer} chose its family and its values."
     return f"{search.allocator} chose its family and {optimizer} its values."
+
+
+def _family_of_design(search: SearchRecord | None) -> str:
+    """What chose the family of a trial of an initial design."""
+    if search is None or not search.allocator or search.joined_families:
+        return ""
+    return f"{search.allocator} chose its family."
 
 
 def _score_text(choices: RunChoices, trial: Trial) -> str:
@@ -167,12 +176,20 @@ def _fate(choices: RunChoices, trial: Trial) -> str:
         return _ENDS.get(str(trial.status), "It ended early") + (f": {detail}." if detail else ".")
     if disposition is None:
         return _undecided(choices, trial)
+    if choices.ensemble is not None and choices.ensemble.recipe:
+        return _of_recipe(choices, trial, choices.ensemble.recipe)
     text = _FATES[disposition.status].format(**_words(disposition))
     if disposition.status == Status.WINNER:
         text = _won(choices, text)
     if disposition.status == Status.UNSCORED:
         text += _what_failed(choices, trial)
     return " ".join(filter(None, (f"{text}.", _role_text(choices, trial.id))))
+
+
+def _of_recipe(choices: RunChoices, trial: Trial, run: str) -> str:
+    """What became of a trial of a run that chose nothing."""
+    followed = f"The run compared no trials: its model is that of run {run} on other rows."
+    return " ".join(filter(None, (followed, _role_text(choices, trial.id))))
 
 
 def _undecided(choices: RunChoices, trial: Trial) -> str:

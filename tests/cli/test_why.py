@@ -15,9 +15,10 @@ from stage_json import select_champion
 
 from automl.evaluation.journal import Journal
 from automl.home import RunFolder
-from automl.origins import RESERVED
+from automl.origins import INITIAL_DESIGN, RESERVED
 from automl.record_files import StageRecords
 from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
+from automl.run_records.ensemble import EnsembleRecord
 from automl.run_records.search import SearchRecord
 from automl.selection.clusters import kmeans_clusters
 from automl.selection.defaults import DefaultTrial
@@ -374,9 +375,9 @@ def test_the_families_are_drawn_beside_their_defaults(automl, selected, tmp_path
         (
             ("leaders", False),
             "leaders chose its family and tpe its values.",
-            "the allocator leaders",
+            "The allocator leaders",
         ),
-        (("cash", True), "tpe chose its family and its values.", "the optimizer"),
+        (("cash", True), "tpe chose its family and its values.", "The optimizer chose"),
     ],
 )
 def test_it_says_what_chose_the_family_where_the_run_kept_it(
@@ -390,7 +391,7 @@ def test_it_says_what_chose_the_family_where_the_run_kept_it(
     assert of_trial in outcome.out
     assert is_plain(outcome.out)
     told = automl("why", RUN_ID).out
-    assert ("chose the family of each" in told) is bool(of_run)
+    assert ("chose the families of" in told) is bool(of_run)
     assert of_run in told
 
 
@@ -403,10 +404,24 @@ def test_what_no_optimizer_proposed_is_told_by_where_it_comes_from(automl, selec
     with Journal(selected.journal) as journal:
         journal.append({"type": "trial", "trial": trial.to_json(), "decision": {}})
     told = automl("why", RUN_ID, "0").out
-    assert "leaders" not in told
+    is_design = origin == INITIAL_DESIGN
+    assert ("leaders chose its family." in told) is is_design
     assert f"{origin} proposed" not in told
     assert is_plain(told)
-    assert "leaders" not in automl("why", RUN_ID).out
+    assert ("The allocator leaders chose" in automl("why", RUN_ID).out) is is_design
+
+
+def test_a_run_that_follows_another_chose_nothing(automl, finished):
+    recipe = "20260101-000000-aaaa"
+    record = EnsembleRecord.read(finished)
+    write(finished, dataclasses.replace(record, evidence=None, recipe=recipe))
+    told = automl("why", RUN_ID).out
+    members = "The members (s00001 0.70, s00006 0.30) and their weights"
+    assert f"Nothing was chosen. {members} are those of run {recipe}." in told
+    text = automl("why", RUN_ID, "1").out
+    followed = f"its model is that of run {recipe} on other rows."
+    assert f"{followed} It is a member of the ensemble, with weight 0.7" in text
+    assert is_plain(text)
 
 
 def test_a_record_of_an_earlier_version_is_no_error(automl, selected):

@@ -124,3 +124,4 @@ def test_a_refit_has_the_champions_configurations_and_weights(
     assert outcome["result"]["honest"]["reason"].startswith("nothing was chosen")
     assert recipe_of(new).value_counts
     assert outcome["registered"].startswith("tumors/2")
+    assert command.json("why", outcome["run_id"], "--check")["adds_up"]

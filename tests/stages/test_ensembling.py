@@ -450,6 +450,18 @@ def test_a_record_of_an_ensemble_that_does_not_add_up_is_noticed(run_of, change)
     assert check_ensemble(record, champion.id, final)
 
 
+def test_of_weights_of_another_run_it_is_checked_that_they_are_weights_and_deployed(run_of):
+    session, trials, champion = run_of([2.0] * 8)
+    record = json.loads(json.dumps(build_ensemble(session, trials, champion.id)))
+    followed = {**record, "evidence": None, "learned": [], "recipe": "20260101-000000-aaaa"}
+    final = {"members": record["members"]}
+    assert len(record["members"]) > 1
+    assert check_ensemble(followed, champion.id, final) == []
+    assert check_ensemble({**followed, "replaced_champion": False}, champion.id, final)
+    assert check_ensemble({**followed, "members": record["members"][1:]}, champion.id, {})
+    assert check_ensemble({**followed, "recipe": ""}, champion.id, final)
+
+
 def test_a_final_model_that_lacks_a_member_is_noticed(run_of):
     session, trials, champion = run_of([2.0] * 8)
     record = build_ensemble(session, trials, champion.id)

@@ -6,8 +6,9 @@ from automl.optimizers.registry import optimizer_name
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
 from automl.run_records.final import FinalMember
 from automl.selection.dispositions import Disposition, Place
+from automl.settings import Settings
 from automl.settings.sources import resolve_settings
-from automl.stages.result import FEW_TRIALS, remarks, unasked
+from automl.stages.result import FEW_TRIALS, few_trials, remarks, unasked
 
 
 def trial(index, origin, family, scores):
@@ -77,8 +78,12 @@ def test_a_constant_champion_is_not_compared_with_a_learner():
 
 def test_few_trials_are_named():
     champion = trial(0, "floor", "lightgbm", [0.1, 0.2])
-    assert "only 1 trial was completed" in remarks([champion], champion, {}, ALONE)[0]
+    (told,) = few_trials(Settings(table="t.csv", target="y", trials=3), [champion])
+    assert told == "only 1 trial was completed; more trials would make the choice mean more"
+    (told,) = few_trials(Settings(table="t.csv", target="y"), [champion] * 2)
+    assert told == "only 2 trials were completed; more time would make the choice mean more"
     many = [trial(i, "smac", "svm", [0.1, 0.2]) for i in range(FEW_TRIALS)]
+    assert few_trials(Settings(table="t.csv", target="y"), many) == []
     assert remarks(many, many[0], {}, ALONE) == []
 
 
