@@ -18,6 +18,9 @@ judgement)."""
 CLOSING_SECONDS = 0.8
 """From the end of the registration to the end of the process."""
 
+FLEXIBLE = ("candidates", "honest")
+"""Stages that do with less: fewer scores on fresh folds, fewer repetitions of the choice."""
+
 LEAST_TAIL_SECONDS = 2.0
 """Fewest seconds of an idle machine, from the end of the search to the end of the process where there is one model."""
 START_SECONDS = 1.5
@@ -99,12 +102,28 @@ class Ledger:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Record the seconds of a stage."""
+        """Record the seconds of a stage; what is missing when it begins, the `FLEXIBLE` stages share."""
+        self._share_shortage(name)
         started = time.monotonic()
         try:
             yield
         finally:
             self.used[name] = self.used.get(name, 0.0) + time.monotonic() - started
+
+    def _share_shortage(self, stage: str) -> None:
+        """Let the flexible stages from this one on be short alike, where the search has ended late.
+
+        Without this the first of them would pay for all the others, although each is planned generously.
+        """
+        if self.total is None or stage not in FLEXIBLE:
+            return
+        left, planned = self.left_for(stage) or 0.0, self.planned
+        sharing = FLEXIBLE[FLEXIBLE.index(stage) :]
+        later = sum(planned[name] for name in sharing[1:])
+        needed = planned[stage] + later
+        if left < planned[stage] and needed > 0:
+            factor = max(left + later, 0.0) / needed
+            self.planned = {**planned, **{name: factor * planned[name] for name in sharing}}
 
     def to_json(self) -> dict[str, dict[str, float | None]]:
         """Planned and used seconds by stage."""

@@ -54,6 +54,28 @@ def test_before_any_trial_more_than_half_of_the_time_is_planned_for_the_search(t
     assert 0.5 * total < planned["search"] < total
 
 
+@pytest.mark.parametrize(
+    ("late", "candidates", "honest"),
+    [(0.0, 2.0, 4.0), (-3.0, 5.0, 4.0), (1.5, 1.5, 3.0), (3.0, 1.0, 2.0), (6.0, 0.0, 0.0), (8.0, 0.0, 0.0)],
+)  # fmt: skip
+def test_what_a_late_search_takes_the_stages_share_that_do_with_less(
+    clock, late, candidates, honest
+):
+    ledger = Ledger(60, 0.2, clock.now)
+    ledger.expect({"candidates": 2.0, "ensemble": 1.0, "honest": 4.0, "final": 2.0, "report": 1.0})
+    others = {stage: ledger.planned[stage] for stage in ("ensemble", "final", "report")}
+    clock.now += ledger.planned["search"] + late
+    with ledger.stage("candidates"):
+        left = ledger.left_for("candidates")
+        assert max(left, 0.0) == pytest.approx(candidates)
+        clock.now += max(left, 0.0)
+    with ledger.stage("ensemble"):
+        clock.now += 1.0
+    with ledger.stage("honest"):
+        assert max(ledger.left_for("honest"), 0.0) == pytest.approx(honest)
+    assert {stage: ledger.planned[stage] for stage in others} == others
+
+
 def test_without_a_limit_nothing_is_planned_and_everything_is_left():
     ledger = Ledger(None, 0.2, time.monotonic())
     ledger.expect({"candidates": 5.0})
