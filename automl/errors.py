@@ -94,13 +94,17 @@ class StorageError(ServiceError):
         what
             The file and what it is for; the file alone where no more is known.
         """
-        reason = error.strerror or str(error)
         hint = "; free some space, then `automl resume`" if is_full(error) else ""
-        return cls(f"{what} cannot be written: {reason}{hint}")
+        return cls(f"{what} cannot be written: {reason_of(error)}{hint}")
 
 
 class StoreBusyError(ServiceError):
     """Another process keeps the tracking store locked: the same may succeed a moment later."""
+
+
+def reason_of(error: Exception) -> str:
+    """What went wrong with a file, in the words of the system without its number."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def is_full(error: BaseException) -> TypeGuard[OSError]:

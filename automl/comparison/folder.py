@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from automl.comparison.plan import ADDRESSES, Cell, ComparisonPlan
 from automl.content_digests import content_digest
 from automl.durable import write_whole
-from automl.errors import AutoMLWarning, DataError, SettingsError
+from automl.errors import AutoMLWarning, DataError, SettingsError, reason_of
 from automl.record_files import StageRecords
 from automl.records import FloatArray, IntArray
 
@@ -284,7 +284,7 @@ class ComparisonFolder:
             with np.load(self._rows_file(cell), allow_pickle=False) as arrays:
                 return CellRows(**{name: arrays[name] for name in arrays.files})
         except (OSError, ValueError, TypeError) as error:
-            raise DataError(f"{self._rows_file(cell)} cannot be read: {error}") from None
+            raise DataError(f"{self._rows_file(cell)} cannot be read: {reason_of(error)}") from None
 
     def remove(self, cell: Cell) -> None:
         """Forget a cell, so that it is run again."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from automl.addresses import public_address
-from automl.errors import SettingsError
+from automl.errors import SettingsError, reason_of
 from automl.problem_names import name_problem
 
 DATA_SETTINGS = (
@@ -108,7 +108,7 @@ def _tables_of_catalog(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from None
+        raise SettingsError(f"{path} cannot be read: {reason_of(error)}") from None
     if not lines or "file" not in lines[0]:
         raise SettingsError(f"{path} must have a column called file, with a line for each table")
     kinds = _kinds_of_columns(folder / SCHEMA)
@@ -229,4 +229,4 @@ def read_yaml_file(path: Path, kind: str) -> Any:
     except FileNotFoundError:
         raise SettingsError(f"{kind} {path} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{kind} {path} cannot be read: {error}") from None
+        raise SettingsError(f"{kind} {path} cannot be read: {reason_of(error)}") from None

@@ -103,7 +103,7 @@ def time_numbers(column: Column, findings: Findings) -> NDArray[Any] | None:
         reading = column_role(column, GivenRole(Role.DATE)).reading or Reading(DateForm())
         dates = column.read(Reading(reading.form)).values
     except DataError as error:
-        findings.problems.append(f"time {error.problems[0]}; numbers or dates are expected")
+        findings.problems.append(f"time {error.problems[0]}")
         return None
     if reading.form == DateForm("mixed"):
         findings.problems.append(

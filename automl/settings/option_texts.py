@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from automl.errors import SettingsError
+from automl.errors import SettingsError, reason_of
 
 
 def parse_roles(given: Any) -> Any:
@@ -66,7 +66,7 @@ def read_cost_matrix(path: Path) -> list[list[float]]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"cost matrix {path} cannot be read: {error}") from None
+        raise SettingsError(f"cost matrix {path} cannot be read: {reason_of(error)}") from None
     try:
         rows = _yaml_rows(text) if path.suffix in {".yaml", ".yml", ".json"} else _csv_rows(text)
         matrix = [[float(cell) for cell in row] for row in rows]

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from automl.errors import SettingsError
+from automl.errors import SettingsError, reason_of
 from automl.lookup import did_you_mean, nearest_names
 from automl.settings.all_settings import SECTIONS, Settings, accounts, section_of
 from automl.settings.fields import DEFAULT_PRESET
@@ -158,7 +158,7 @@ def _read_file(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise SettingsError(f"settings file {path} does not exist", file=str(path)) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"settings file {path} cannot be read: {error}") from None
+        raise SettingsError(f"settings file {path} cannot be read: {reason_of(error)}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from automl.addresses import ENVIRONMENT
@@ -52,6 +54,20 @@ def test_a_cost_matrix_that_is_none_is_refused_by_name(tmp_path, name, text):
     path.write_text(text)
     with pytest.raises(SettingsError, match=str(path)):
         read_cost_matrix(path)
+
+
+def test_a_file_that_is_missing_is_told_without_the_number_of_the_systems_error(tmp_path):
+    with pytest.raises(SettingsError) as caught:
+        read_cost_matrix(tmp_path / "none.csv")
+    assert str(caught.value) == (
+        f"cost matrix {tmp_path / 'none.csv'} cannot be read: No such file or directory"
+    )
+
+
+def test_a_time_column_of_words_is_told_what_it_must_hold(automl, table):
+    outcome = automl("train", table, "--target", "y", "--time", "kind", "--dry-run")
+    assert outcome.code == 3
+    assert re.search(r"time column 'kind' must hold dates; found '\w+'$", outcome.err, re.MULTILINE)
 
 
 def test_an_environment_variable_that_names_no_setting_is_refused():
