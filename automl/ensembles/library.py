@@ -94,8 +94,9 @@ def _spreads(predictions: NDArray[Any], truth: NDArray[Any]) -> FloatArray:
 
 
 def _not_flat(order: IntArray, spreads: FloatArray) -> IntArray:
-    """Members, best first, without those that hardly vary beside the best one."""
-    return np.asarray(order[spreads[order] >= LEAST_SPREAD * spreads[order[0]]])
+    """Members, best first, without those that hardly vary beside the best one; one that is not finite stays."""
+    is_flat = spreads[order] < LEAST_SPREAD * spreads[order[0]]
+    return np.asarray(order[~is_flat])
 
 
 class Blend:

@@ -153,6 +153,7 @@ def test_a_member_that_hardly_varies_does_not_take_the_weight_of_the_others(spec
     assert weights[3] == 0.0
     assert weights.tolist()[:3] == greedy(predictions, y, index_of(y, spec)).tolist()
     assert greedy([flat, flat], y, index_of(y, spec)).sum() == 1.0
+    assert greedy([np.full_like(flat, np.nan)] * 2, y, OneByOne(lambda *_: 0.0)).sum() == 1.0
 
 
 def test_of_values_one_that_diverges_does_not_make_the_others_flat():
