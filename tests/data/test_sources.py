@@ -160,7 +160,7 @@ def test_a_window_keeps_the_last_rows_or_days(tmp_path: Path) -> None:
     [
         ("dax", "no column 'dax' .*did you mean 'day'"),
         ("whole", "column 'whole' must hold dates; found numbers"),
-        ("code", "dates are expected"),
+        ("code", "time column 'code' must hold dates; found 'x'"),
         ("late", "missing|empty|dates"),
     ],
 )
