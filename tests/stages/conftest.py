@@ -1,6 +1,7 @@
 """A session without processes: a prepared run folder, its plan and a ledger."""
 
 import time
+from dataclasses import replace
 from types import MethodType, SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.predictions import PredictionStore
 from automl.home import RunFolder
 from automl.record_files import StageRecords
 from automl.records import Configuration, FoldResult, Trial, TrialStatus
@@ -15,6 +17,7 @@ from automl.run.ledger import Ledger
 from automl.run.preparation import prepare
 from automl.run.session import Session
 from automl.settings import Settings
+from automl.stages import ensembling
 
 
 @pytest.fixture
@@ -62,5 +65,35 @@ def trial_of():
             folds=folds,
             seconds=seconds,
         )
+
+    return make
+
+
+@pytest.fixture
+def run_of(session_of, trial_of, monkeypatch):
+    """Function that makes a session with trials whose predictions have a given noise."""
+
+    def make(noises, *, stack_noises=(), **given):
+        session = session_of(trials=99, budget_seconds=None, **given)
+        session.warnings = []
+        store = PredictionStore(session.folder.predictions)
+        rng = np.random.default_rng(0)
+
+        def kept(trial, noise):
+            y = session.plan.table.y
+            logit = 1.5 * (2 * y - 1) + noise * rng.normal(size=len(y))
+            one = 1 / (1 + np.exp(-logit))
+            prediction = np.column_stack([1 - one, one]).astype(np.float32)
+            store.save(trial.id, prediction)
+            return replace(trial, score=session.plan.index.score(y, prediction))
+
+        trials = [kept(trial_of(i), noise) for i, noise in enumerate(noises)]
+        stack = [
+            kept(replace(trial_of(i), stage="stack"), noise) for i, noise in enumerate(stack_noises)
+        ]
+        monkeypatch.setattr(ensembling, "stack_trials", lambda _, base: stack if base else [])
+        champion = max(trials, key=lambda trial: trial.score)
+        session.store = store
+        return session, [*trials], champion
 
     return make

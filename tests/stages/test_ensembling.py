@@ -13,7 +13,6 @@ from automl.ensembles.evidence import cross_fitted_scores, decide_ensemble
 from automl.ensembles.member_limits import LEAST_WEIGHT, needed, only_effective
 from automl.errors import DataError, SettingsError
 from automl.evaluation.fold_models import save_models
-from automl.evaluation.predictions import PredictionStore
 from automl.inference.calibration import Calibration
 from automl.inference.combining import combined
 from automl.metrics.bootstraps import bootstrap_scores
@@ -27,36 +26,6 @@ from automl.settings.sources import resolve_settings
 from automl.stages import blending, ensembling
 from automl.stages.membership import MOST_MEMBERS
 from automl.stages.stacking import second_layer_folds
-
-
-@pytest.fixture
-def run_of(session_of, trial_of, monkeypatch):
-    """Function that makes a session with trials whose predictions have a given noise."""
-
-    def make(noises, *, stack_noises=(), **given):
-        session = session_of(trials=99, budget_seconds=None, **given)
-        session.warnings = []
-        store = PredictionStore(session.folder.predictions)
-        rng = np.random.default_rng(0)
-
-        def kept(trial, noise):
-            y = session.plan.table.y
-            logit = 1.5 * (2 * y - 1) + noise * rng.normal(size=len(y))
-            one = 1 / (1 + np.exp(-logit))
-            prediction = np.column_stack([1 - one, one]).astype(np.float32)
-            store.save(trial.id, prediction)
-            return replace(trial, score=session.plan.index.score(y, prediction))
-
-        trials = [kept(trial_of(i), noise) for i, noise in enumerate(noises)]
-        stack = [
-            kept(replace(trial_of(i), stage="stack"), noise) for i, noise in enumerate(stack_noises)
-        ]
-        monkeypatch.setattr(ensembling, "stack_trials", lambda _, base: stack if base else [])
-        champion = max(trials, key=lambda trial: trial.score)
-        session.store = store
-        return session, [*trials], champion
-
-    return make
 
 
 def predictions_of(session, record):
@@ -417,58 +386,6 @@ def test_weights_that_are_worse_than_the_champion_on_its_rows_do_not_replace_it(
     assert evidence["learned_score"] < evidence["replaced_score"] == record["score"]
     assert not record["replaced_champion"]
     assert "on all rows, where the champion has" in evidence["reason"]
-
-
-# --- the check ----------------------------------------------------------------------------------------
-
-CHANGES = {
-    "scores": lambda r: r["evidence"]["ensemble_scores"].__setitem__(0, 0.1),
-    "difference": lambda r: r["evidence"].update(difference=0.5),
-    "pvalue": lambda r: r["evidence"].update(pvalue=1e-9),
-    "verdict": lambda r: r["evidence"].update(is_replaced=False),
-    "worse on all rows": lambda r: r["evidence"].update(replaced_score=0.99),
-    "no scores on all rows": lambda r: r["evidence"].pop("replaced_score"),
-    "replaced": lambda r: r.update(replaced_champion=False),
-    "score": lambda r: r.update(score=0.1),
-    "weights": lambda r: r["members"][0].update(weight=0.01),
-    "other members": lambda r: r["members"].pop(),
-    "one half each": lambda r: r.update(members=HALVES),
-    "no evidence": lambda r: r.update(evidence=None),
-    "no members": lambda r: r.pop("members"),
-}
-HALVES = [{"trial_id": f"run-s0000{i}", "weight": 0.5} for i in (6, 7)]
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_record_of_an_ensemble_that_does_not_add_up_is_noticed(run_of, change):
-    session, trials, champion = run_of([2.0] * 8)
-    record = json.loads(json.dumps(build_ensemble(session, trials, champion.id)))
-    final = {"members": [dict(member) for member in record["members"]]}
-    assert record["replaced_champion"]
-    assert check_ensemble(record, champion.id, final) == []
-    CHANGES[change](record)
-    assert check_ensemble(record, champion.id, final)
-
-
-def test_of_weights_of_another_run_it_is_checked_that_they_are_weights_and_deployed(run_of):
-    session, trials, champion = run_of([2.0] * 8)
-    record = json.loads(json.dumps(build_ensemble(session, trials, champion.id)))
-    followed = {**record, "evidence": None, "learned": [], "recipe": "20260101-000000-aaaa"}
-    final = {"members": record["members"]}
-    assert len(record["members"]) > 1
-    assert check_ensemble(followed, champion.id, final) == []
-    assert check_ensemble({**followed, "replaced_champion": False}, champion.id, final)
-    assert check_ensemble({**followed, "members": record["members"][1:]}, champion.id, {})
-    assert check_ensemble({**followed, "recipe": ""}, champion.id, final)
-
-
-def test_a_final_model_that_lacks_a_member_is_noticed(run_of):
-    session, trials, champion = run_of([2.0] * 8)
-    record = build_ensemble(session, trials, champion.id)
-    final = {"members": record["members"][1:]}
-    (problem,) = check_ensemble(record, champion.id, final)
-    assert record["members"][0]["trial_id"] in problem
-    assert check_ensemble(record, champion.id, {}) == []
 
 
 @pytest.mark.parametrize("optimizer", ["random", {"base": "gp_ei", "n_histories": 30}])
