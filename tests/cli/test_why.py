@@ -411,6 +411,13 @@ def test_what_no_optimizer_proposed_is_told_by_where_it_comes_from(automl, selec
     assert ("The allocator leaders chose" in automl("why", RUN_ID).out) is is_design
 
 
+def test_the_bootstraps_are_those_of_the_models_score(automl, finished):
+    honest = honest_of()
+    few = dataclasses.replace(honest.ensemble, n_bootstraps=40)
+    write(finished, dataclasses.replace(honest, ensemble=few))
+    assert "(40 bootstraps)" in automl("why", RUN_ID).out
+
+
 def test_a_run_that_follows_another_chose_nothing(automl, finished):
     recipe = "20260101-000000-aaaa"
     record = EnsembleRecord.read(finished)

@@ -92,6 +92,10 @@ def arguments(line):
     return line.session, line.trials, line.record(ChampionRecord), line.record(EnsembleRecord)
 
 
+def test_the_search_names_what_chose_among_the_families(line):
+    assert record(line, "search")["allocator"] == "uniform"
+
+
 def test_the_record_holds_both_scores_and_says_which_is_the_models(line):
     found = record(line, "honest")
     assert set(found["single"]) >= FIELDS
@@ -124,6 +128,7 @@ def test_rows_that_are_all_predicted_right_have_no_honest_score(tmp_path):
     line = line_of(tmp_path / "home", table=str(file), trials=4, **given)
     try:
         found = record(line, "honest")
+        assert record(line, "search")["allocator"] == ""  # one family leaves nothing to choose
         assert record(line, "ensemble")["score"] == 1
         assert found["single"] is None
         assert found["reason"] == honesty.ALL_ALIKE
