@@ -24,18 +24,24 @@ SIBLINGS = {
 """Known tables of the same rows or the same machine as the one under test: they would teach about it."""
 
 
+def options_of(job: Job) -> list[str]:
+    """What `automl train` is told of a table and its columns, and the knowledge that it may not use."""
+    roles = [word for column in job.nominal for word in ("--role", f"{column}=nominal")]
+    unknown = ",".join((job.name, *SIBLINGS.get(job.name, ())))
+    return [
+        "--target", job.target, "--task", job.task, "--metric", job.metric, "--seed", str(job.seed),
+        "--exclude-experience", unknown, *roles,
+    ]  # fmt: skip
+
+
 def fit(job: Job):
     home = ["--home", str(job.folder / "ours-home")]
-    roles = [word for column in job.nominal for word in ("--role", f"{column}=nominal")]
     settings = job.folder / "settings.yaml"
     config = ["--config", str(settings)] if settings.exists() else []
-    unknown = ",".join((job.name, *SIBLINGS.get(job.name, ())))
     done = subprocess.run(
         [
-            *COMMAND, "train", str(job.folder / "train.csv"), "--target", job.target,
-            "--task", job.task,
-            "--metric", job.metric, "--budget", f"{job.left:.0f}s", "--workers", str(N_CORES),
-            "--seed", str(job.seed), "--exclude-experience", unknown, *config, *roles, *home, "--json",
+            *COMMAND, "train", str(job.folder / "train.csv"), "--budget", f"{job.left:.0f}s",
+            "--workers", str(N_CORES), *options_of(job), *config, *home, "--json",
         ],
         capture_output=True,
         text=True,
