@@ -42,8 +42,10 @@ def families(
     }
 
 
-WITHOUT_MODEL = ("constant", "stump")
-"""Families that a choice is measured against, and that no ensemble takes: they learn next to nothing."""
+CONSTANT = "constant"
+"""Family of the floor that predicts the class frequencies, or the mean, for every row."""
+WITHOUT_MODEL = (CONSTANT, "stump")
+"""Families that a choice is measured against, and that no blend takes: they learn next to nothing."""
 
 
 def get_family(name: str) -> Family:

@@ -9,7 +9,6 @@ import numpy as np
 from automl.ensembles.layers import choose_base
 from automl.ensembles.registry import get_ensemble
 from automl.evaluation.predictions import PredictionStore
-from automl.families.registry import WITHOUT_MODEL
 from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.metrics.index import PerformanceIndex
@@ -18,7 +17,7 @@ from automl.run.session import Session
 from automl.run_records.champion import ChampionRecord
 from automl.run_records.ensemble import EnsembleRecord, Share
 from automl.stages.blending import Blender, library_of, milliseconds_of
-from automl.stages.membership import method_of, most_members
+from automl.stages.membership import is_blendable, method_of, most_members
 from automl.stages.recipes import followed, weighted
 from automl.stages.stacking import stack_trials
 
@@ -103,14 +102,9 @@ def _alone(champion: Trial, index: PerformanceIndex) -> EnsembleRecord:
 def _library(
     session: Session, trials: Sequence[Trial], champion: Trial, store: PredictionStore
 ) -> list[Trial]:
-    """Complete trials with predictions, best first: those that the method takes and the champion.
-
-    A constant is none of them. It changes no order of the rows, so a score of orders cannot tell how much of it a
-    blend has.
-    """
+    """Complete trials with predictions, best first: those that the method takes and the champion."""
     complete = [trial for trial in trials if trial.is_complete and store.has(trial.id)]
-    models = [trial for trial in complete if trial.configuration.family not in WITHOUT_MODEL]
-    best = sorted(models, key=lambda trial: (-trial.achieved, trial.index))
+    best = sorted(filter(is_blendable, complete), key=lambda trial: (-trial.achieved, trial.index))
     n_complete = sum(trial.is_complete for trial in trials)
     if len(complete) < n_complete and method_of(session.settings).draws_bootstraps:
         session.given_up.append(
@@ -128,7 +122,7 @@ def _second_layer(session: Session, library: Sequence[Trial]) -> tuple[list[Tria
     settings = session.settings
     if not settings.has_second_layer:
         return [], []
-    usable = [trial for trial in library if trial.configuration.family not in WITHOUT_MODEL]
+    usable = list(filter(is_blendable, library))
     chosen = choose_base(
         np.array([trial.achieved for trial in usable]),
         [trial.configuration.family for trial in usable],

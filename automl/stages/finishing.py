@@ -20,6 +20,7 @@ from automl.evaluation.fitting import rounds_on_all_rows
 from automl.evaluation.fold_models import load_models
 from automl.evaluation.model_jobs import refit
 from automl.evaluation.slots import Job
+from automl.families.registry import CONSTANT
 from automl.inference.bundle import write_bundle
 from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
@@ -42,7 +43,6 @@ from automl.stages.final_plan import (
     sample_size,
     wants_refits,
 )
-from automl.stages.first_configurations import CONSTANT
 from automl.stages.stacking import stack_payload
 
 ASSEMBLY_SECONDS = 1.5

@@ -9,7 +9,7 @@ from automl.experience.harvest import data_set_facts
 from automl.experience.past import is_past_of, past_best
 from automl.families.family import Family
 from automl.families.portfolio import portfolio
-from automl.families.registry import WITHOUT_MODEL, get_family
+from automl.families.registry import CONSTANT, WITHOUT_MODEL, get_family
 from automl.origins import DEFAULT, FLOOR, GIVEN, KNOWLEDGE, PAST, PORTFOLIO
 from automl.recommendation.configuration_portfolio import known_scores
 from automl.recommendation.methods import (
@@ -35,7 +35,6 @@ from automl.settings import Settings
 from automl.spaces.nodes import PREP
 from automl.stages.participation import defaults_of
 
-CONSTANT = "constant"
 FLOORS = (CONSTANT, "lightgbm", "stump")
 """In their order; the stump, which is hardly a usable model, does not delay LightGBM."""
 USUAL_ROWS = 1_000

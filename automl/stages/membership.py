@@ -8,12 +8,21 @@ from functools import partial
 from automl.ensembles.agnostic import N_BOOTSTRAPS, agnostic_bayes
 from automl.ensembles.member_limits import Inputs, limit_members, limit_prediction_time
 from automl.ensembles.registry import EnsembleMethod, get_ensemble
+from automl.families.registry import WITHOUT_MODEL
 from automl.optimizers.registry import get_optimizer
-from automl.records import FloatArray
+from automl.records import FloatArray, Trial
 from automl.settings import Settings
 
 MOST_MEMBERS = 12
 """Most members of a blend whose lightest members could as well be left out."""
+
+
+def is_blendable(trial: Trial) -> bool:
+    """Whether a blend may take a trial: a constant or a stump is there to be beaten.
+
+    A constant changes no order of the rows, so a score of orders cannot tell how much of it a blend has.
+    """
+    return trial.configuration.family not in WITHOUT_MODEL
 
 
 def method_of(settings: Settings) -> EnsembleMethod:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from automl.families.registry import CONSTANT
 from automl.home import Home, RunFolder
 from automl.metrics.index import PerformanceIndex
 from automl.records import Trial
@@ -23,8 +24,6 @@ from automl.tracking.reading import JournalView
 
 STORE_LACKS = "the tracking store lacks"
 """Beginning of the warning that a run ended before all its trials were in the store."""
-CONSTANT = "constant"
-"""Family of the floor that predicts the class frequencies, or the mean, for every row."""
 
 
 def constant_trial(trials: Sequence[Trial]) -> Trial | None:

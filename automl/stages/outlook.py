@@ -346,13 +346,10 @@ def _registration(
     outbox = Outbox.load(session.folder.path / "outbox.json")
     missing = sum(trial.id not in outbox.trials for trial in trials)
     slowness = max(session.ledger.slowness, _mirror_slowness(outbox, _slots_here(session)))
-    copying = (0.0 if outbox.parent else STORE_SECONDS) + TRIAL_SECONDS * missing
-    left = (
-        slowness * copying - expected["ensemble"] - expected["final"],
-        0.0 if outbox.parent else slowness * COLD_SECONDS - sum(expected.values()),
-    )
+    opening, cold = (0.0, 0.0) if outbox.parent else (STORE_SECONDS, COLD_SECONDS)
+    beside = max(opening + TRIAL_SECONDS * missing, cold)
     own = REGISTRATION_SECONDS + SUMMARY_SECONDS_PER_TRIAL * len(trials)
-    return slowness * own + max(0.0, *left)
+    return slowness * own + max(0.0, slowness * beside - sum(expected.values()))
 
 
 def _mirror_slowness(outbox: Outbox, n_slots: int) -> float:

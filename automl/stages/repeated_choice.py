@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from automl.ensembles.calibrating import learn_calibration
 from automl.ensembles.member_limits import is_fast_enough
 from automl.ensembles.problem import EnsembleProblem
-from automl.families.registry import WITHOUT_MODEL, get_family
+from automl.families.registry import get_family
 from automl.inference.calibration import Calibration
 from automl.inference.combining import Combine
 from automl.metrics.index import PerformanceIndex
@@ -28,7 +28,7 @@ from automl.selection.selection_records import SelectionRecord
 from automl.selection.tails import decided_by_few, unit_losses
 from automl.settings import Settings
 from automl.stages.blending import library_of
-from automl.stages.membership import limited, method_of
+from automl.stages.membership import is_blendable, limited, method_of
 from automl.stages.stacking import STAGE as STACK
 
 FEW_CELLS = 4_000
@@ -106,11 +106,7 @@ class Evidence:
         criteria = {name for name, weight in self.record.settings.criteria.items() if weight > 0}
         self.has_tests = criteria != {MEAN_ONLY}
         self._places = {trial.id: place for place, trial in enumerate(self.members)}
-        self._models = [
-            place
-            for place, trial in enumerate(self.members)
-            if trial.configuration.family not in WITHOUT_MODEL
-        ]
+        self._models = [place for place, trial in enumerate(self.members) if is_blendable(trial)]
         self._combine: Combine = self.settings.ensemble_combine
         sources = tuple(self._places[trial_id] for trial_id in self.base)
         self._inputs = [sources if trial.stage == STACK else () for trial in self.members]

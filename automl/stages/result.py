@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from automl.bandits.registry import allocator_name
 from automl.experience.snapshot import ExperienceRecord
+from automl.families.registry import CONSTANT
 from automl.optimizers.registry import optimizer_name
 from automl.origins import FLOOR, INITIAL_DESIGN
 from automl.records import Trial
@@ -30,7 +31,7 @@ from automl.selection.defaults import boost_row_of_run
 from automl.selection.dispositions import Disposition, Status
 from automl.settings import Settings
 from automl.settings.presets import usual_value
-from automl.stages.notices import CONSTANT, baseline_of
+from automl.stages.notices import baseline_of
 from automl.stages.recipes import followed
 from automl.stages.stacking import STAGE as STACK
 
