@@ -12,9 +12,11 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
-from typing import Annotated, TypeGuard
+from functools import cache
+from typing import Annotated, Any, TypeGuard
 
 import typer
+from typer.main import get_command
 
 from automl.errors import AutoMLError, StorageError, is_full
 from automl_flows.commands import (
@@ -102,12 +104,18 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; everything else is on stdout and stderr."""
     try:
-        returned = app(args=list(arguments) or ["--help"], standalone_mode=False)
+        returned = _command()(args=list(arguments) or ["--help"], standalone_mode=False)
     except BaseException as error:  # noqa: BLE001 the last line of defense: a sentence, no traceback
         return _report(error)
     if returned == INTERRUPTED:  # typer swallowed a KeyboardInterrupt
         return _interrupted()
     return returned if isinstance(returned, int) else 0
+
+
+@cache
+def _command() -> Any:
+    """All commands; reading the options of each one takes longer than many a command."""
+    return get_command(app)
 
 
 def _report(error: BaseException) -> int:

@@ -36,23 +36,34 @@ class Own(ClassifierMixin, BaseEstimator):
         super().__setstate__(state)
 
 
-@pytest.fixture
-def mark(tmp_path: Path) -> Path:
-    return tmp_path / "code-ran"
-
-
-@pytest.fixture
-def run(runs, table: Path, mark: Path):
-    """A finished run of this installation, whose model only a pickle holds."""
-    frame = pd.read_csv(table)
+@pytest.fixture(scope="module")
+def marked_bundle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A model of this installation that only a pickle holds, and the folder that the pickle makes."""
+    folder = tmp_path_factory.mktemp("own")
+    mark = folder / "code-ran"
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "kind": ["a", "b", "c", "a"]})
     schema = TableSchema.fit(frame, {"x": "numeric", "kind": "nominal"})
-    typed = schema.transform(frame)
     preprocessor = build_preprocessor({}, seed=0)
-    estimator = Own(str(mark)).fit(preprocessor.fit_transform(typed), None)
+    estimator = Own(str(mark)).fit(preprocessor.fit_transform(schema.transform(frame)), None)
     member = Member(1.0, [FittedPipeline(preprocessor, estimator)], "own")
     model = TableModel(schema, [member], task="binary", target="y", classes=["no", "yes"])
+    write_bundle(model, folder / "bundle", extra={"run": "20260102-000000-bbbb"}, key=make_key())
+    return folder / "bundle", mark
+
+
+@pytest.fixture
+def mark(marked_bundle: tuple[Path, Path]) -> Path:
+    mark = marked_bundle[1]
+    if mark.exists():
+        mark.rmdir()
+    return mark
+
+
+@pytest.fixture
+def run(runs, marked_bundle: tuple[Path, Path]):
+    """A finished run of this installation, whose model only a pickle holds."""
     folder = runs[1]
-    write_bundle(model, folder.bundle, extra={"run": folder.run_id}, key=make_key())
+    shutil.copytree(marked_bundle[0], folder.bundle)
     return folder
 
 
