@@ -42,7 +42,6 @@ from automl.optimizers.random_search import RandomSearch
 from automl.optimizers.tpe import TPE
 from automl.origins import RESERVED
 from automl.parts import Part
-from automl.surrogates.earlier_data import ExpectingSurrogate
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,6 @@ class OptimizerEntry:
         Bootstraps of the validation rows whose scores trials must bring (`bootstrap_scores`).
     uses_experience
         Whether `make` takes `sources`, trials on earlier data sets in the space's encoding.
-    begins_by_knowledge
-        Whether these trials alone tell it where to begin.
     takes_vote
         Whether `make` takes `vote`, that of a meta-learner on the proposals.
     encoding
@@ -77,7 +74,6 @@ class OptimizerEntry:
     reads_clock: bool = False
     n_bootstraps: int = 0
     uses_experience: bool = False
-    begins_by_knowledge: bool = False
     takes_vote: bool = False
     encoding: Encoding = "onehot"
 
@@ -96,7 +92,6 @@ def _composed(composition: Composition, summary: str, source: str) -> OptimizerE
         reads_clock=composition.new_acquisition().needs_seconds,
         n_bootstraps=composition.n_histories,
         uses_experience=composition.uses_experience,
-        begins_by_knowledge=isinstance(composition.new_surrogate(), ExpectingSurrogate),
         takes_vote=not composition.n_histories,
         encoding=composition.encoding,
     )

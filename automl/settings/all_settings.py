@@ -14,7 +14,7 @@ from automl.problem_names import problem_name
 from automl.settings.data import Data
 from automl.settings.ensemble import Ensemble
 from automl.settings.fields import Section, Setting, account_of
-from automl.settings.names import NO_ENSEMBLE, check_families, optimizer_entry
+from automl.settings.names import NO_ENSEMBLE, check_families
 from automl.settings.registration import Registration
 from automl.settings.resources import Resources
 from automl.settings.score import Score
@@ -58,19 +58,10 @@ class Settings(  # pydantic lists the fields of the last base first
 
     @property
     def chosen_allocator(self) -> str | dict[str, Any]:
-        """`allocator`; for auto the one by expected gain per second, or what is best per trial.
-
-        Raises
-        ------
-        SettingsError
-            If the optimizer is not known.
-        """
+        """`allocator`; for auto the one by expected gain per second, or per turn where trials count."""
         if self.allocator != AUTO:
             return self.allocator
-        if self.may_read_clock:
-            return "expected_gain_seconds"
-        is_informed = self.experience and optimizer_entry(self.optimizer).begins_by_knowledge
-        return "cash" if is_informed else "expected_gain"
+        return "expected_gain_seconds" if self.may_read_clock else "expected_gain"
 
     @property
     def public(self) -> Settings:

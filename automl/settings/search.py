@@ -75,8 +75,8 @@ class Search(Section):
     allocator: str | dict[str, Any] = setting(
         "uniform",
         help="How turns are given to families",
-        more="auto: expected_gain_seconds; with a number of trials cash if gp_prior uses experience, "
-        "else expected_gain; only:F: the family F; or a name as `base` with options",
+        more="auto: expected_gain_seconds, or expected_gain with a number of trials; only:F: the "
+        "family F; or a name as `base` with options",
         option=Option(metavar="NAME", kind=str),
         presets={"fast": AUTO, "balanced": AUTO, "best": AUTO},
         names=ALLOCATOR_NAMES,

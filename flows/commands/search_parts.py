@@ -37,7 +37,7 @@ def allocators(*, as_json: JsonOption = False) -> None:
     from automl.bandits.registry import ALLOCATORS
     from automl.bandits.special_names import AUTO
 
-    auto = (AUTO, "expected_gain_seconds; with --trials cash or expected_gain", "ours")
+    auto = (AUTO, "expected_gain_seconds; expected_gain with --trials", "ours")
     rows = [auto, *_rows(ALLOCATORS)]
     _emit("allocator", rows, as_json=as_json, options=_options(ALLOCATORS))
 

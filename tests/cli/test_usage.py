@@ -174,9 +174,8 @@ def test_excluded_experience_that_is_none_is_told_when_a_run_begins(automl, tabl
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
-        ({"trials": 5}, "allocator=auto (cash)"),
+        ({"trials": 5}, "allocator=auto (expected_gain)"),
         ({"budget_seconds": 60}, "allocator=auto (expected_gain_seconds)"),
-        ({"trials": 5, "experience": False}, "allocator=auto (expected_gain)"),
         ({"trials": 5, "allocator": "leaders"}, "allocator=leaders"),
     ],
 )
