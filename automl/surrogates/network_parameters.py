@@ -5,6 +5,7 @@ The notation is that of `automl.surrogates.network`; P is the number of a networ
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,7 +62,7 @@ class Shape:
 
     def n_parameters(self, members: int = 1) -> int:
         """How many numbers `members` networks have."""
-        return sum(int(np.prod(size)) for size in self.sizes(members).values())
+        return sum(math.prod(size) for size in self.sizes(members).values())
 
 
 Parameters = dict[str, FloatArray]
@@ -72,7 +73,7 @@ def views(theta: FloatArray, shape: Shape, members: int) -> Parameters:
     """The parts of a flat array of all parameters, or of its gradient."""
     parts, begin = {}, 0
     for name, size in shape.sizes(members).items():
-        end = begin + int(np.prod(size))
+        end = begin + math.prod(size)
         parts[name] = theta[begin:end].reshape(size)
         begin = end
     return parts

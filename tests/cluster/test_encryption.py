@@ -118,6 +118,7 @@ def encrypted(folder: Path, own: Authority) -> Iterator[Cluster]:
         found.close()
 
 
+@pytest.mark.usefixtures("_with_server")
 def test_a_command_trains_over_tls_what_it_trains_here(encrypted: Cluster, tmp_path: Path) -> None:
     assert encrypted.address.startswith("tls://")
     command, here = Command(tmp_path / "home"), Command(tmp_path / "here")
