@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from report import Test
-from systems.ours import COMMAND, ENVIRONMENT, options_of
+from systems.ours import COMMAND, ENVIRONMENT, options_of, prediction_of
 from systems.protocol import Job
 from tables import SMALL, prepare
 
@@ -75,13 +75,7 @@ def make(run: Run) -> str:
         return f"{run.label} failed: {trained.stderr[-300:]}"
     result = json.loads(trained.stdout)
     unfinished = run.folder / "unfinished.csv"
-    options = [] if job.is_regression else ["--proba"]
-    predicted = _call(
-        [
-            *("predict", result["run_id"], str(run.split / "test.csv"), "-o", str(unfinished)),
-            *(*options, *home),
-        ]
-    )
+    predicted = _call([*prediction_of(job, result["run_id"], unfinished), *home])
     if predicted.returncode:
         return f"{run.label} failed: {predicted.stderr[-300:]}"
     (run.folder / TRAINED).write_text(trained.stdout)
@@ -158,6 +152,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if missing := [str(path) for path in arguments.settings if not path.is_file()]:
         parser.error(f"there is no file {', '.join(missing)}")
+    names = [path.stem for path in arguments.settings]
+    if len(set(names)) < len(names):
+        parser.error(f"settings files must have different names; got {', '.join(names)}")
     runs = [
         Run(
             prepare(arguments.data, arguments.out, table, seed).resolve(),

@@ -30,7 +30,10 @@ def prepare(data: Path, out: Path, name: str, seed: int) -> Path:
     folder = out / name / f"seed-{seed}"
     if (folder / "split.json").exists():
         return folder
-    catalog = pd.read_csv(data / "catalog.csv").set_index("name").loc[name]
+    tables = pd.read_csv(data / "catalog.csv").set_index("name")
+    if name not in tables.index:
+        raise SystemExit(f"{data / 'catalog.csv'} has no table {name!r}")
+    catalog = tables.loc[name]
     types = json.loads((data / "schema.json").read_text())[name]["columns"]
     nominal = [column for column, kind in types.items() if kind == "nominal"]
     frame = pd.read_csv(data / catalog["file"], dtype=dict.fromkeys(nominal, "str"))

@@ -129,6 +129,6 @@ def test_a_comparison_on_a_dask_cluster_gives_what_one_machine_gives(
     assert found["missing"] == 0
     assert "memory limit" in found["failures"][0]["reason"]
     near, _ = compare(tmp_path, *arguments, "-o", "near")
-    # a trial of milliseconds may end before anyone looks at its memory
+    # not of `stopped`: a trial of milliseconds may end before anyone looks at its memory
     far_score, near_score = (one["scores"][0]["single"] for one in (found, near))
     assert far_score == near_score

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 
@@ -34,6 +35,12 @@ def options_of(job: Job) -> list[str]:
     ]  # fmt: skip
 
 
+def prediction_of(job: Job, run_id: str, out: Path) -> list[str]:
+    """Words of `automl` that predict the test rows into a file."""
+    options = [] if job.is_regression else ["--proba"]
+    return ["predict", run_id, str(job.folder / "test.csv"), "-o", str(out), *options]
+
+
 def fit(job: Job):
     home = ["--home", str(job.folder / "ours-home")]
     settings = job.folder / "settings.yaml"
@@ -55,9 +62,7 @@ def fit(job: Job):
 
     def predict() -> pd.DataFrame:
         out = job.folder / "ours-predictions.csv"
-        options = [] if job.is_regression else ["--proba"]
-        table = str(job.folder / "test.csv")
-        command = [*COMMAND, "predict", result["run_id"], table, "-o", str(out), *options, *home]
+        command = [*COMMAND, *prediction_of(job, result["run_id"], out), *home]
         subprocess.run(command, check=True, capture_output=True, env=ENVIRONMENT)
         found = pd.read_csv(out)
         return found if job.is_regression else found.drop(columns="prediction")
