@@ -213,11 +213,12 @@ def test_esmbo_means_agnostic_bayes_unless_another_ensemble_is_given(given, ense
     assert found.ensemble == ensemble
 
 
-def test_floors_are_no_inputs_of_the_second_layer(run_of):
+def test_floors_are_no_inputs_of_the_second_layer_even_as_champion(run_of):
     session, trials, champion = run_of([2.0] * 4, stack_noises=[1.0], ensemble="stacking")
     floor = replace(trials[0], configuration=Configuration("constant", {}))
-    record = build_ensemble(session, [floor, *trials[1:]], champion.id)
-    assert set(record["base"]) == {trial.id for trial in trials[1:]}
+    for chosen in (champion, floor):
+        record = build_ensemble(session, [floor, *trials[1:]], chosen.id)
+        assert set(record["base"]) == {trial.id for trial in trials[1:]}
 
 
 def slow(trial, factor):
