@@ -54,7 +54,8 @@ class _EarlyStoppingLightGBM(EarlyStopped, BaseEstimator):  # type: ignore[misc]
         None for the natural one (cross-entropy; squared error), or a LightGBM name.
     holdout_share : in (0, 0.5]
         Share of the rows kept aside to find the number of rounds, from 300 rows upward;
-        below, it is 5 / learning_rate. All rows are used again for that number, if the time allows.
+        below, it is 5 / learning_rate. All rows are used again, if the time allows: for that number, and for half
+        as many more rounds where numbers are predicted.
     patience : rounds
         Rounds without improvement until the end; 0 for 2 / learning_rate within [20, 100].
     max_bin : >= 2

@@ -34,7 +34,8 @@ class _XGBoost(EarlyStopped, BaseEstimator):  # type: ignore[misc]
         As in XGBoost; `colsample` is per tree.
     holdout_share : in (0, 0.5]
         Share of the rows kept aside to find the number of rounds, from 300 rows upward;
-        below, it is 7 / learning_rate. All rows are used again for that number, if the time allows.
+        below, it is 7 / learning_rate. All rows are used again, if the time allows: for that number, and for half
+        as many more rounds where numbers are predicted.
     patience : rounds
         0 for 2 / learning_rate within [20, 100].
     """

@@ -36,7 +36,8 @@ class _CatBoost(EarlyStopped, BaseEstimator):  # type: ignore[misc]
         Share of the columns per level.
     holdout_share : in (0, 0.5]
         Share of the rows kept aside to find the number of rounds, from 300 rows upward;
-        below, it is 10 / learning_rate. All rows are used again for that number, if the time allows.
+        below, it is 10 / learning_rate. All rows are used again, if the time allows: for that number, and for half
+        as many more rounds where numbers are predicted.
     """
 
     FEW_ROUNDS = 10.0

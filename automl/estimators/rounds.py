@@ -23,6 +23,10 @@ REACH, CEILING = 50.0, 2000
 """Most rounds are 50 / learning_rate, at most 2000: with 15 to 36 the loss is 2 to 10 % greater, see
 ``benchmarks/seconds``."""
 
+BEYOND_BEST = 1.5
+"""Rounds on all rows for each that is best on held-out rows, for numbers: all rows carry more of them. With two classes or
+more a blend gains nothing from it. See ``benchmarks/seconds``."""
+
 
 @dataclass(frozen=True)
 class Rounds:
@@ -64,14 +68,17 @@ class Rounds:
 def look(
     split: tuple[IntArray, IntArray],
     grow: Callable[[IntArray, IntArray], tuple[Model, int, int]],
+    wanted: Callable[[int], int],
 ) -> tuple[Model | None, int]:
-    """Best number of rounds on held-out rows; the allowance is told.
+    """Rounds to grow by what is best on held-out rows; the allowance is told.
 
     Parameters
     ----------
     split : training rows, held-out rows
     grow
         Fits on training rows until held-out rows get worse: model, best rounds, grown rounds.
+    wanted
+        Rounds on all rows, by the best on held-out rows.
 
     Returns
     -------
@@ -81,12 +88,13 @@ def look(
     began = time.monotonic()
     model, best, n_grown = grow(*split)
     n_rows, n_training = sum(map(len, split)), len(split[0])
-    seconds = best * (time.monotonic() - began) / max(n_grown, 1) * n_rows / n_training
+    rounds = wanted(best)
+    seconds = rounds * (time.monotonic() - began) / max(n_grown, 1) * n_rows / n_training
     if current().is_over() or seconds > current().left:
         current().cut(best)
         return model, best
-    current().find(best)
-    return None, best
+    current().find(rounds)
+    return None, rounds
 
 
 class EarlyStopped:
@@ -113,14 +121,23 @@ class EarlyStopped:
     def _rounds(self) -> Rounds:
         return Rounds(self.learning_rate, self.n_estimators, self.FEW_ROUNDS)
 
+    @property
+    def _multiple(self) -> float:
+        """Rounds on all rows for each that is best on held-out rows."""
+        return 1.0 if is_classifier(self) else BEYOND_BEST
+
     def _look(
         self, target: NDArray[Any], grow: Callable[[IntArray, IntArray], tuple[Model, int, int]]
     ) -> tuple[Model | None, int]:
-        """Rounds with the least loss on held-out rows; the model too where no time is left for another."""
+        """Rounds by the loss on held-out rows; the model too where no time is left for another."""
         split = inner_holdout(
             target,
             share=self.holdout_share,
             seed=self.random_state,
             is_classification=is_classifier(self),
         )
-        return look(split, grow)
+
+        def wanted(best: int) -> int:
+            return max(best, min(round(self._multiple * best), self._rounds.most))
+
+        return look(split, grow, wanted)

@@ -109,7 +109,7 @@ def following(rule: Rule, family: str) -> Iterator[None]:
         yield
 
 
-def _look(split: Any, grow: Any) -> tuple[Any, int]:
+def _look(split: Any, grow: Any, _: Any) -> tuple[Any, int]:
     model, best, _ = grow(*split)
     current().find(best)
     return model, best

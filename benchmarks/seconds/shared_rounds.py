@@ -124,11 +124,11 @@ def measure(
 
 
 @contextmanager
-def prepared(data: Path, name: str) -> Iterator[tuple[EvaluationPlan, Table]]:
+def prepared(data: Path, name: str, **settings: Any) -> Iterator[tuple[EvaluationPlan, Table]]:
     """Five folds of 70 % of a table's rows, and the other rows."""
     found = find_data_sets([str(data)])[name]
     target = target_for(found, read_table(str(found["table"])))
-    given = {**found, "target": target, "folds": ALL, "seed": 1, "test_share": 0.3}
+    given = {**found, "target": target, "folds": ALL, "seed": 1, "test_share": 0.3, **settings}
     with tempfile.TemporaryDirectory() as path:
         folder = RunFolder(Path(path))
         prepare(folder, resolve_settings(given, environment={}))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from automl.estimators import rounds
 from automl.estimators.allowance import STOPPERS, Allowance, current, fitting_within
 from automl.families.registry import families, get_family
 from automl.spaces.yaml_loader import STOPS
@@ -58,6 +59,29 @@ def predicted(name: str, kind: str, allowance: Allowance | None = None, **values
     with fitting_within(allowance or Allowance()):
         family.fit(model, X, y)
     return model.predict(X) if kind == "regression" else model.predict_proba(X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", LOOKING)
+def test_all_rows_get_more_rounds_than_are_best_for_numbers_alone(
+    name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(name)
+    family = get_family(name)
+    X, y = data_of(kind)
+    model = family.build(family.space(kind).default(), task=kind, n_classes=3, seed=1)
+    found = {}
+    for multiple in (1.0, rounds.BEYOND_BEST, 1000.0):
+        monkeypatch.setattr(rounds, "BEYOND_BEST", multiple)
+        with fitting_within(Allowance()) as allowance:
+            family.fit(model, X, y)
+        assert allowance.found is not None
+        found[multiple] = allowance.found
+    best, usual, most = found.values()
+    if kind == "regression":
+        assert (usual, most) == (round(1.5 * best), model.planned_iterations)
+    else:
+        assert usual == most == best < model.planned_iterations
 
 
 def test_every_boosted_family_can_stop() -> None:

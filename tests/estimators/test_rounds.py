@@ -46,8 +46,8 @@ SPLIT = (np.arange(75), np.arange(75, 100))
 @pytest.mark.parametrize("seconds", [None, 50.0])
 def test_with_time_for_all_rows_they_take_the_number_that_was_found(seconds: float | None) -> None:
     with fitting_within(Allowance(seconds)) as allowance:
-        found = look(SPLIT, lambda *_: ("model", 40, 100))
-    assert (found, allowance.found, allowance.kept) == ((None, 40), 40, None)
+        found = look(SPLIT, lambda *_: ("model", 40, 100), lambda best: best + 20)
+    assert (found, allowance.found, allowance.kept) == ((None, 60), 60, None)
 
 
 def test_without_time_for_all_rows_the_model_keeps_its_rounds() -> None:
@@ -56,11 +56,11 @@ def test_without_time_for_all_rows_the_model_keeps_its_rounds() -> None:
         return "model", 80, 1
 
     with fitting_within(Allowance(0.3)) as allowance:
-        found = look(SPLIT, grow)
+        found = look(SPLIT, grow, round)
     assert (found, allowance.found, allowance.kept) == (("model", 80), None, 80)
 
 
 def test_time_that_is_over_ends_the_search_for_the_number() -> None:
     with fitting_within(Allowance(0.0)) as allowance:
-        assert look(SPLIT, lambda *_: ("model", 7, 9)) == ("model", 7)
+        assert look(SPLIT, lambda *_: ("model", 7, 9), round) == ("model", 7)
     assert (allowance.found, allowance.kept) == (None, 7)
