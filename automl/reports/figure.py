@@ -22,6 +22,8 @@ LETTER = 5.7
 """Mean width of a letter of the labels, whose height is 11."""
 SHORTEST = 4
 """Letters that a shortened label has at least (by judgement)."""
+FARTHEST = 1e307
+"""Greatest number on an axis: the distance of two of them is finite."""
 LEAST_DIGITS = 3
 """Significant digits of a tick among very large or very small ones, at least (by judgement)."""
 
@@ -128,8 +130,9 @@ class Scale:
     def over(
         cls, values: Sequence[float], start: float, end: float, *, margin: float = 0.04
     ) -> Scale:
-        """Around finite values, with a margin as a share of their range at both ends."""
+        """Around finite values, with a margin as a share of their range at both ends; `FARTHEST` ends it."""
         low, high = min(values, default=0.0), max(values, default=1.0)
+        low, high = max(low, -FARTHEST), min(high, FARTHEST)
         room = margin * (high - low) or 0.5 * abs(high) or 0.5
         return cls(low - room, high + room, start, end)
 

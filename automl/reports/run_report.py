@@ -25,7 +25,9 @@ def make_report(session: Session, _trials: Sequence[Trial]) -> ReportRecord:
     """
     left = session.ledger.left_for(ReportRecord.stage)
     if left is not None and left < LEAST_SECONDS * session.ledger.slowness:
-        return ReportRecord(reason=f"no time was left for the report; {_later(session.folder)}")
+        return ReportRecord(
+            reason=f"no time was left for the report; {_command(session.folder)} makes it"
+        )
     try:
         write_report(
             session.folder,
@@ -39,7 +41,9 @@ def make_report(session: Session, _trials: Sequence[Trial]) -> ReportRecord:
         reason = f"{type(error).__name__} {error}"
     else:
         return ReportRecord(size_kib=session.folder.report.stat().st_size / 1024)
-    session.warnings.append(f"the report could not be made ({reason}); {_later(session.folder)}")
+    session.warnings.append(
+        f"the report could not be made ({reason}); {_command(session.folder)} tries again"
+    )
     return ReportRecord(reason=f"the report could not be made: {reason}")
 
 
@@ -68,5 +72,5 @@ def _look_seconds(session: Session) -> float:
     return min(max(left - LEAST_SECONDS * session.ledger.slowness, 0.0), LOOK_SECONDS)
 
 
-def _later(folder: RunFolder) -> str:
-    return f"{command(Home(folder.path.parents[1]), 'report', folder.run_id)} makes it"
+def _command(folder: RunFolder) -> str:
+    return command(Home(folder.path.parents[1]), "report", folder.run_id)

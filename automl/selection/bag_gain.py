@@ -17,6 +17,10 @@ not share therefore have
 whatever K is. It holds to first order, exactly for linear models and squared errors; for other scores
 it is an estimate. No constant is fitted.
 
+A measure of classes has a best and a worst value, and the sum can pass the best one: where the mean of two repeats halves the
+errors of one, it leaves none. There each further step takes the same share of what is missing. That agrees to first order and
+never passes the ideal value.
+
 References
 ----------
 .. [1] Krogh, Vedelsby (1995), Neural network ensembles, cross validation, and active learning.
@@ -31,8 +35,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from automl.inference.decision import DecisionRule
+from automl.records import FloatArray
 from automl.selection.honest import Gain
 from automl.selection.scored_rows import Choice, ScoredRows
+
+SCORE_IDEAL = 1.0
+"""Best performance index."""
 
 
 def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> Gain:
@@ -55,20 +64,39 @@ def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice
     n_repeats = len(repeats)
     if n_repeats < 2:
         return Gain()
-    everything = np.ones((1, len(rows.y)), dtype=np.float32)
     alone = replace(rows, versions=repeats).blends(choice)
     bag = replace(rows, versions=[_means(repeats, choice)]).blends(choice)
-    factor, rule = n_repeats / (n_repeats - 1), choice.rule
-    difference = rows.score_under(bag, everything[0], rule) - rows.score_under(
-        alone, everything[0], rule
+    ideals = None
+    if rows.metrics is not None and rows.metrics.index.task.is_classification:
+        ideals = np.array([SCORE_IDEAL, *rows.metrics.ideals])
+    gain = _extrapolated(
+        _values(rows, alone, choice.rule),
+        _values(rows, bag, choice.rule),
+        n_repeats / (n_repeats - 1),
+        ideals,
     )
-    of_metrics = (
-        rows.metrics_under(bag, everything, rule) - rows.metrics_under(alone, everything, rule)
-    )[:, 0]
-    return Gain(
-        factor * difference if np.isfinite(difference) else 0.0,
-        tuple((factor * np.where(np.isfinite(of_metrics), of_metrics, 0.0)).tolist()),
-    )
+    return Gain(float(gain[0]), tuple(gain[1:].tolist()))
+
+
+def _values(
+    rows: ScoredRows, predictions: Sequence[NDArray[Any]], rule: DecisionRule | None
+) -> FloatArray:
+    """(1 + M,) score and metrics on all rows, maximized."""
+    everything = np.ones((1, len(rows.y)), dtype=np.float32)
+    score = rows.score_under(predictions, everything[0], rule)
+    return np.array([score, *rows.metrics_under(predictions, everything, rule)[:, 0]])
+
+
+def _extrapolated(
+    alone: FloatArray, bag: FloatArray, factor: float, ideals: FloatArray | None
+) -> FloatArray:
+    """Gains of the whole bag, by the values of one model and of the mean of a few; 0 where not defined."""
+    gain = factor * (bag - alone)
+    if ideals is not None:
+        missing = np.where(alone < ideals, ideals - alone, np.nan)
+        share = (ideals - bag) / missing
+        gain = np.where(share < 1, missing * (1 - share.clip(0) ** factor), gain)
+    return np.where(np.isfinite(gain), gain, 0.0)
 
 
 def _means(repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> list[NDArray[Any]]:

@@ -45,6 +45,11 @@ class NaturalMetrics:
         bounds = [self.index.bounds(name) for name in self.names]
         return np.array([1.0 if ideal > worst else -1.0 for worst, ideal in bounds])
 
+    @cached_property
+    def ideals(self) -> FloatArray:
+        """(M,) best values, maximized."""
+        return self.signs * [self.index.bounds(name)[1] for name in self.names]
+
     def values(
         self,
         y: NDArray[Any],

@@ -95,6 +95,7 @@ def make_result(
         warnings=(
             *session.warnings,
             *unasked(session.settings, trials),
+            *never_partial(session.settings, trials),
             *([] if followed(session) else few_trials(session.settings, trials)),
             *remarks(trials, champion, selection.dispositions, final.members),
         ),
@@ -197,6 +198,16 @@ def unasked(settings: Settings, trials: Sequence[Trial]) -> list[str]:
         "portfolio: false, leave it turns"
         for name, sentence in asked.items()
         if getattr(settings, name) != usual_value(settings.preset, name)
+    ]
+
+
+def never_partial(settings: Settings, trials: Sequence[Trial]) -> list[str]:
+    """A sentence for a fidelity that the preset has not, where none of the trials was partial."""
+    is_asked = settings.fidelity != usual_value(settings.preset, "fidelity")
+    if not is_asked or any(not trial.fidelity.is_full for trial in trials):
+        return []
+    return [
+        f"setting fidelity: no trial was partial; {settings.fidelity} skips shares that leave too little of this table"
     ]
 
 

@@ -18,7 +18,7 @@ _ORIGINS = {
     "floor": "It is a floor, a model that every run has to beat.",
     "default": "It is the default of its family.",
     "initial_design": "It belongs to the initial design of its optimizer.",
-    "past": "It was among the best of an earlier run on this data set.",
+    "past": "It was among the best that is known of this data set, from an earlier run or from the package.",
     "knowledge": "It comes from the portfolio learned from other data sets.",
     "portfolio": "It comes from the portfolio.",
     "given": "The run was given its configuration.",

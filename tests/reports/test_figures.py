@@ -124,6 +124,12 @@ def test_ticks_are_round_and_inside_and_can_be_told_apart(low: float, span: floa
     assert len({tick_text(tick, ticks) for tick in ticks}) == len(ticks)
 
 
+def test_an_axis_of_numbers_whose_distance_is_no_float_has_ticks() -> None:
+    scale = Scale.over([-1e308, 0.0, 1.5e308], 0.0, 100.0)
+    assert np.isfinite(scale.ticks()).all()
+    assert [scale(value) for value in (-1e308, 0.0, 1.5e308)] == [0.0, 50.0, 100.0]
+
+
 @given(st.one_of(st.floats(-1e300, 1e300), st.sampled_from([np.nan, np.inf])))
 def test_a_number_is_short_and_close(value: float) -> None:
     text = number(value)

@@ -1,14 +1,16 @@
 """Plain words of a result that deserves little trust."""
 
+from dataclasses import replace
+
 import pytest
 
 from automl.optimizers.registry import optimizer_name
-from automl.records import Configuration, FoldResult, Trial, TrialStatus
+from automl.records import Configuration, Fidelity, FoldResult, Trial, TrialStatus
 from automl.run_records.final import FinalMember
 from automl.selection.dispositions import Disposition, Place
 from automl.settings import Settings
 from automl.settings.sources import resolve_settings
-from automl.stages.result import FEW_TRIALS, few_trials, remarks, unasked
+from automl.stages.result import FEW_TRIALS, few_trials, never_partial, remarks, unasked
 
 
 def trial(index, origin, family, scores):
@@ -109,3 +111,16 @@ def test_an_allocator_that_was_chosen_and_had_no_turn_is_named(preset):
     assert sentence.startswith("setting allocator: halving chose the family of none")
     name = optimizer_name(settings.optimizer)
     assert unasked(settings, [*begun, trial(2, name, "svm", [0.1])]) == []
+
+
+def test_a_fidelity_that_was_chosen_and_made_no_partial_trial_is_named():
+    settings = resolve_settings(
+        {"table": "t.csv", "target": "y", "optimizer": "hyperband", "fidelity": "rows"},
+        environment={},
+    )
+    whole = trial(0, "hyperband", "svm", [0.1])
+    (sentence,) = never_partial(settings, [whole])
+    assert sentence.startswith("setting fidelity: no trial was partial; rows skips")
+    assert never_partial(settings, [whole, replace(whole, fidelity=Fidelity(row_share=0.3))]) == []
+    usual = resolve_settings({"table": "t.csv", "target": "y"}, environment={})
+    assert never_partial(usual, [whole]) == []

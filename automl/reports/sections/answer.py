@@ -199,7 +199,7 @@ def _honest_text(result: RunResult) -> str:
     return (
         f"The honest score is the score without the luck of having been chosen among "
         f"{number(result.honest.n_trials)} trials: the choice was repeated on "
-        f"{result.honest.n_bootstraps} bootstraps of the rows. Uncorrected it is {number(honest.naive)}. "
+        f"{honest.n_bootstraps} bootstraps of the rows. Uncorrected it is {number(honest.naive)}. "
         "The interval is for new rows of this one model."
     )
 
