@@ -18,8 +18,8 @@ whatever K is. It holds to first order, exactly for linear models and squared er
 it is an estimate. No constant is fitted.
 
 A measure of classes has a best and a worst value, and the sum can pass the best one: where the mean of two repeats halves the
-errors of one, it leaves none. There each further step takes the same share of what is missing. That agrees to first order and
-never passes the ideal value.
+errors of one, it leaves none. So there the mean of R models leaves a share s of what one of them misses to the ideal value, and
+the bag leaves s ** (R / (R - 1)) of what the choice misses on all rows. That agrees to first order and never passes the ideal.
 
 References
 ----------
@@ -50,7 +50,7 @@ def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice
     Parameters
     ----------
     rows
-        How predictions are scored; its own predictions are not read.
+        How predictions are scored; its own are those that the gain is added to.
     repeats : each n members of (n, K) or (n,)
         Out-of-fold predictions by the models of different repeats of the folds. A member that has
         the same prediction in all of them adds nothing.
@@ -64,17 +64,18 @@ def bag_gain(rows: ScoredRows, repeats: Sequence[Sequence[NDArray[Any]]], choice
     n_repeats = len(repeats)
     if n_repeats < 2:
         return Gain()
-    alone = replace(rows, versions=repeats).blends(choice)
-    bag = replace(rows, versions=[_means(repeats, choice)]).blends(choice)
-    ideals = None
+    alone, bag = (
+        _values(rows, replace(rows, versions=versions).blends(choice), choice.rule)
+        for versions in (repeats, [_means(repeats, choice)])
+    )
+    factor = n_repeats / (n_repeats - 1)
+    gain = factor * (bag - alone)
     if rows.metrics is not None and rows.metrics.index.task.is_classification:
         ideals = np.array([SCORE_IDEAL, *rows.metrics.ideals])
-    gain = _extrapolated(
-        _values(rows, alone, choice.rule),
-        _values(rows, bag, choice.rule),
-        n_repeats / (n_repeats - 1),
-        ideals,
-    )
+        share = (ideals - bag) / np.where(alone < ideals, ideals - alone, np.nan)
+        missing = ideals - _values(rows, rows.blends(choice), choice.rule)
+        gain = np.where(share < 1, missing * (1 - share.clip(0) ** factor), gain)
+    gain = np.where(np.isfinite(gain), gain, 0.0)
     return Gain(float(gain[0]), tuple(gain[1:].tolist()))
 
 
@@ -85,18 +86,6 @@ def _values(
     everything = np.ones((1, len(rows.y)), dtype=np.float32)
     score = rows.score_under(predictions, everything[0], rule)
     return np.array([score, *rows.metrics_under(predictions, everything, rule)[:, 0]])
-
-
-def _extrapolated(
-    alone: FloatArray, bag: FloatArray, factor: float, ideals: FloatArray | None
-) -> FloatArray:
-    """Gains of the whole bag, by the values of one model and of the mean of a few; 0 where not defined."""
-    gain = factor * (bag - alone)
-    if ideals is not None:
-        missing = np.where(alone < ideals, ideals - alone, np.nan)
-        share = (ideals - bag) / missing
-        gain = np.where(share < 1, missing * (1 - share.clip(0) ** factor), gain)
-    return np.where(np.isfinite(gain), gain, 0.0)
 
 
 def _means(repeats: Sequence[Sequence[NDArray[Any]]], choice: Choice) -> list[NDArray[Any]]:

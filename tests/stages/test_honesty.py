@@ -182,7 +182,8 @@ def test_a_bag_counts_what_it_is_worth_more_than_a_fold_model(line):
     score, y = line.session.plan.index.score, evidence.rows.y
     single = np.mean([score(y, repeat) for repeat in repeats])
     share_left = (1.0 - score(y, np.mean(repeats, axis=0))) / (1.0 - single)
-    expected = (1.0 - single) * (1.0 - share_left**1.5)
+    missing = 1.0 - score(y, repeats[0])
+    expected = missing * (1.0 - share_left**1.5)
     assert gains["single"].score == pytest.approx(expected, abs=1e-6)
     found = record(line, "honest")["single"]
     assert found["gain"] == pytest.approx(gains["single"].score)
