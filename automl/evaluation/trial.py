@@ -134,7 +134,8 @@ def evaluate(context: str, payload: Mapping[str, Any]) -> Iterator[FoldResult | 
         results.append(result)
         yield result
         own, left = results[n_adopted:], limit and limit - (time.monotonic() - started)
-        if late := lateness([r.further_seconds for r in own], len(jobs) - n_adopted, left):
+        further = [r.further_seconds(plan.table.task) for r in own]
+        if late := lateness(further, len(jobs) - n_adopted, left):
             yield TrialSummary({}, TrialStatus.TIMED_OUT, late)
             return
         if len(results) <= n_unraced:

@@ -39,7 +39,8 @@ def refit_seconds(session: Session, trial: Trial) -> float:
     """
     plan = session.plan
     share = len(plan.rows_of("search", 0, 0)[0]) / len(plan.table)
-    told = sum(fold.told_fit_seconds for fold in trial.folds) / max(len(trial.folds), 1)
+    task = plan.table.task
+    told = sum(fold.told_fit_seconds(task) for fold in trial.folds) / max(len(trial.folds), 1)
     return (1.0 if is_bag(session) else REFIT_SAFETY) * told / max(share, 0.1)
 
 

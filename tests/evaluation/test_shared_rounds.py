@@ -15,7 +15,14 @@ from automl.evaluation.plan import EvaluationPlan
 from automl.evaluation.trial import evaluate, folds_of, search_payload
 from automl.families.registry import get_family
 from automl.home import RunFolder
-from automl.records import FoldResult, Trial, TrialStatus
+from automl.records import (
+    TOLD_SHARE,
+    TOLD_SHARE_OF_NUMBERS,
+    FoldResult,
+    Task,
+    Trial,
+    TrialStatus,
+)
 from automl.run.preparation import prepare
 from automl.settings import Settings
 
@@ -64,6 +71,16 @@ def test_the_first_folds_find_the_rounds_of_all(plan, family):
     *own, told = (models[0, fold].estimator.best_iteration_ for fold in range(3))
     assert own == [fold.found_rounds for fold in folds[:2]]
     assert told == round((own[0] * own[1]) ** 0.5)
+
+
+def test_a_fold_that_is_told_its_rounds_is_expected_to_take_a_share_greater_for_numbers():
+    told, looked = (FoldResult(0, 0, 0.5, 40, 2.0, 0.1, found_rounds=n) for n in (None, 30))
+    seconds = [looked.told_fit_seconds(task) for task in (Task.BINARY, Task.REGRESSION)]
+    assert seconds == sorted({2.0 * TOLD_SHARE, 2.0 * TOLD_SHARE_OF_NUMBERS})
+    for task, expected in zip((Task.BINARY, Task.REGRESSION), seconds, strict=True):
+        assert told.told_fit_seconds(task) == 2.0
+        extra = looked.predict_seconds + looked.scoring_seconds
+        assert looked.further_seconds(task) == expected + extra
 
 
 def test_a_family_that_looks_for_none_finds_none(plan):
