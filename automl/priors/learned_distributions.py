@@ -47,14 +47,14 @@ def distribution_of(learned: Components, original: Numerical, floor: float) -> G
     span = high - low
     bounds = original.scale_bounds
     shares = (1.0 - floor) * learned.weights / learned.weights.sum()
-    means, sds = low + span * learned.means, span * learned.sds
-    below = _floor(original, low, span)
+    means, sds = _rounded(low + span * learned.means), _rounded(span * learned.sds)
+    below = tuple(map(_rounded, _floor(original, low, span)))
     floor_shares = below[0] * _inside(below[1], below[2], bounds)
     weights = np.append(shares / _inside(means, sds, bounds), below[0] * floor / floor_shares.sum())
     return GaussianMixture(
-        weights=_rounded(weights / weights.sum()),
-        means=_rounded(np.append(means, below[1])),
-        sds=_rounded(np.append(sds, below[2])),
+        weights=tuple(_rounded(weights / weights.sum()).tolist()),
+        means=(*means.tolist(), *below[1].tolist()),
+        sds=(*sds.tolist(), *below[2].tolist()),
         low=original.low,
         high=original.high,
         integer=original.integer,
@@ -74,5 +74,5 @@ def _inside(means: Floats, sds: Floats, bounds: tuple[float, float]) -> Floats:
     return np.exp(log_mass((bounds[0] - means) / sds, (bounds[1] - means) / sds))
 
 
-def _rounded(numbers: Floats) -> tuple[float, ...]:
-    return tuple(float(f"{number:.{DIGITS}g}") for number in numbers)
+def _rounded(numbers: Floats) -> Floats:
+    return np.array([float(f"{number:.{DIGITS}g}") for number in numbers])

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -228,6 +228,7 @@ ORIGINALS = [
     ),
     st.floats(0.02, 0.9),
 )
+@example([(1.0, 0.003, 0.0234375)], 0.0625)
 @hypothesis_settings(max_examples=30)
 def test_the_floor_keeps_its_share_and_every_legal_value_a_positive_density(original, parts, floor):
     weights, means, sds = (
