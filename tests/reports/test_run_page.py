@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -127,6 +128,20 @@ def test_numbers_of_the_answer_are_those_of_the_result(folder: RunFolder, page: 
     assert any("no honest score" in text for text in words) == (honest is None)
     if honest is not None:
         assert number(honest.score) in words
+
+
+def test_the_bootstraps_are_those_that_repeated_the_choice_of_the_model(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = RunResult.read(folder)
+    if result is None or result.honest.of_model is None:
+        pytest.skip("no honest score")
+    estimate = replace(result.honest.of_model, n_bootstraps=17)
+    honest = replace(result.honest, n_bootstraps=99, **{result.honest.chosen: estimate})
+    monkeypatch.setattr(RunResult, "read", lambda _: replace(result, honest=honest))
+    words = " ".join(Reader(render(run_page(folder))).words)
+    assert "17 bootstraps of the rows" in words
+    assert "99 bootstraps" not in words
 
 
 def test_a_constant_model_is_called_no_better_than_the_baseline(constant: RunFolder) -> None:
