@@ -78,23 +78,27 @@ def look(
     grow
         Fits on training rows until held-out rows get worse: model, best rounds, grown rounds.
     wanted
-        Rounds on all rows, by the best on held-out rows.
+        Rounds on all rows, by the best on held-out rows; not fewer than these.
 
     Returns
     -------
     model, rounds
-        The model is None if there is time to grow the rounds on all rows.
+        The model is None if there is time to grow the best rounds or more on all rows.
     """
     began = time.monotonic()
     model, best, n_grown = grow(*split)
     n_rows, n_training = sum(map(len, split)), len(split[0])
+    a_round = (time.monotonic() - began) / max(n_grown, 1) * n_rows / n_training
     rounds = wanted(best)
-    seconds = rounds * (time.monotonic() - began) / max(n_grown, 1) * n_rows / n_training
-    if current().is_over() or seconds > current().left:
+    if current().left >= rounds * a_round:
+        current().find(rounds)
+        return None, rounds
+    affordable = 0 if current().is_over() else int(current().left / a_round)
+    if affordable < best:
         current().cut(best)
         return model, best
-    current().find(rounds)
-    return None, rounds
+    current().cut(affordable)
+    return None, affordable
 
 
 class EarlyStopped:

@@ -60,6 +60,20 @@ def test_without_time_for_all_rows_the_model_keeps_its_rounds() -> None:
     assert (found, allowance.found, allowance.kept) == (("model", 80), None, 80)
 
 
+def test_time_for_the_best_rounds_but_not_for_all_that_are_wanted_grows_those_it_suffices_for() -> (
+    None
+):
+    def grow(*_: object) -> tuple[str, int, int]:
+        time.sleep(0.05)
+        return "model", 50, 100
+
+    with fitting_within(Allowance(0.15)) as allowance:
+        model, rounds = look(SPLIT, grow, lambda _: 10**6)
+    assert model is None
+    assert 50 <= rounds < 200
+    assert (allowance.found, allowance.kept) == (None, rounds)
+
+
 def test_time_that_is_over_ends_the_search_for_the_number() -> None:
     with fitting_within(Allowance(0.0)) as allowance:
         assert look(SPLIT, lambda *_: ("model", 7, 9), round) == ("model", 7)
