@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import signal
 import time
@@ -23,6 +24,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def die_with_parent() -> None:
     """Have the kernel kill this process with SIGKILL when its parent ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def release_freed_memory() -> None:
+    """Give what was freed back to the system: the allocator keeps the pages of many small arrays."""
+    gc.collect()
+    if hasattr(_libc, "malloc_trim"):  # glibc
+        _libc.malloc_trim(0)
 
 
 def become_subreaper() -> None:

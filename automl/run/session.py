@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from automl.errors import AutoMLWarning, InterruptedRunError, StorageError
 from automl.evaluation.journal import Journal
 from automl.evaluation.plan import EvaluationPlan
+from automl.evaluation.processes import release_freed_memory
 from automl.evaluation.slots import Slots
 from automl.experience.cleaning import learnable
 from automl.experience.data_set import Experience
@@ -53,7 +54,7 @@ class Session:
     warnings
         What the user should know, one sentence each.
     model
-        The final model; None where another process has built it, which left its bundle.
+        The final model, until it is registered; None where another process has built it. Its bundle is there.
     """
 
     settings: Settings
@@ -182,6 +183,12 @@ class Session:
                 with suppress(StorageError):
                     self.end(FAILED if isinstance(error, Exception) else INTERRUPTED)
             raise
+
+    def drop_model(self) -> None:
+        """Free the final model: the check of its registration loads another in a process of its own."""
+        if self.model is not None:
+            self.model = None
+            release_freed_memory()
 
     def close(self) -> None:
         """End the slots and the journal, and remember the trials; the run can be resumed."""

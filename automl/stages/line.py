@@ -132,6 +132,7 @@ class Line:
         The result of the run is written first, so nothing depends on the store.
         """
         self.record(RunResult)
+        self.session.drop_model()
         seconds = self._registration_seconds()
         # one asker at a time: a flow that came late may run beside the stages called directly
         with self.session.stage_lock, self.session.ledger.stage(REGISTRATION):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from uuid import uuid4
 
@@ -32,3 +33,26 @@ def test_a_killed_process_has_ended_before_its_parent_collects_it() -> None:
     assert kill_marked(marker) == set()
     process.communicate()
     assert has_ended(process.pid)
+
+
+_FREES_SMALL_ARRAYS = """
+import numpy as np, psutil
+from automl.evaluation.processes import release_freed_memory
+
+def mib():
+    return psutil.Process().memory_info().rss / 2**20
+
+arrays = [np.ones(1000) for _ in range(25_000)]
+last = np.ones(1000)
+full = mib()
+del arrays
+release_freed_memory()
+print(full - mib())
+"""
+
+
+def test_the_system_gets_back_the_memory_of_many_small_arrays() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", _FREES_SMALL_ARRAYS], capture_output=True, text=True, check=True
+    )
+    assert float(told.stdout) > 150

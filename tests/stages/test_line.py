@@ -111,8 +111,9 @@ def test_a_run_that_is_late_waits_for_no_mirror_that_has_yet_to_start(
 def given_to_the_mirror(
     monkeypatch: pytest.MonkeyPatch, path: Path, *, left: float, is_late: bool, pid: int | None
 ) -> float:
-    """Seconds that a registration gives the mirror."""
+    """Seconds that a registration gives the mirror, once the model is no longer in memory."""
     given: list[float] = []
+    dropped: list[bool] = []
     monkeypatch.setattr(Line, "record", lambda *_: None)
     line: Any = object.__new__(Line)
     line._complete = None
@@ -120,11 +121,16 @@ def given_to_the_mirror(
         folder=RunFolder(path),
         stage_lock=nullcontext(),
         is_late=is_late,
+        drop_model=lambda: dropped.append(True),
         ledger=SimpleNamespace(left_for=lambda _: left, stage=lambda _: nullcontext()),
     )
-    line.mirror = SimpleNamespace(
-        pid=pid, finish=lambda seconds: given.append(seconds) or "pending"
-    )
+
+    def finish(seconds: float) -> str:
+        assert dropped
+        given.append(seconds)
+        return "pending"
+
+    line.mirror = SimpleNamespace(pid=pid, finish=finish)
     line.registration()
     assert not line.is_mirrored
     (seconds,) = given
