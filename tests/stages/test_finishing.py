@@ -1,5 +1,6 @@
 """Decisions on the way to the final model."""
 
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -90,6 +91,9 @@ def test_fold_models_are_the_model_alone_where_no_time_is_left(
     assert [member["models"] for member in made["members"]] == [models]
     assert session.is_reproducible is (left > 0)
     assert session.given_up == []
+    model = weakref.ref(session.model)
+    session.drop_model()
+    assert model() is None
 
 
 def ensemble_of(members):
