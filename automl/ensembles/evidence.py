@@ -105,6 +105,15 @@ class EnsembleDecision:
     replaced_score: float
     reason: str
 
+    @property
+    def is_worse_on_all_rows(self) -> bool:
+        """Whether the test speaks for the ensemble, and the weights that would go into the model against it."""
+        return (
+            not self.is_replaced
+            and self.pvalue < self.alpha
+            and self.learned_score < self.replaced_score
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON form."""
         finite = np.isfinite(self.statistic)

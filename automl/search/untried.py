@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from automl.families.registry import CONSTANT
 from automl.listing import first_few
 from automl.records import Trial
 
@@ -21,7 +22,7 @@ def why_untried(trials: Sequence[Trial], expected: float | None) -> str:
     trials : of the search
     expected : seconds of its first trial; None if that is not known
     """
-    if not trials:
+    if all(trial.configuration.family == CONSTANT for trial in trials):
         return NO_TRIALS
     ends = max(trial.started_at + trial.seconds for trial in trials)
     if expected is not None and expected > ends - min(trial.started_at for trial in trials):

@@ -179,13 +179,15 @@ def ensemble_row(result: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def headline_fact(result: Mapping[str, Any]) -> dict[str, str]:
-    """``0.953 [0.931, 0.972] (uncorrected 0.958)`` of the metric that represents all; nothing without an interval."""
+    """``0.953 [0.931, 0.972] (cross-validated 0.958)`` of the metric that represents all; nothing without an interval."""
     name = headline(str(result.get("metric")), result.get("metrics") or {})
     corrected = corrected_texts(result)
     if name not in corrected:
         return {}
     return {
-        words_of(name).label: f"{corrected[name]} (uncorrected {text_of(result['metrics'][name])})"
+        words_of(
+            name
+        ).label: f"{corrected[name]} (cross-validated {text_of(result['metrics'][name])})"
     }
 
 

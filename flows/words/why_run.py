@@ -240,6 +240,8 @@ def _champion(choices: RunChoices) -> str:
         return ""
     members = choices.root.members if choices.root else ()
     own = next((member for member in members if member.trial_id == choices.champion), None)
+    if choices.candidates is None or choices.candidates.scoring.source != FRESH:
+        own = None
     fresh = (
         f" On the folds that compared the candidates it scored {own.mean_score:.4f}." if own else ""
     )
@@ -292,7 +294,7 @@ def _decided_ensemble(
     if [member.trial_id for member in ensemble.learned] == [choices.champion]:
         return "The ensemble gave all the weight to the champion, which is the model."
     if not ensemble.replaced_champion:
-        return f"The champion alone is the model. No ensemble is better: {numbers}."
+        return f"The champion alone is the model. {_refused_ensemble(decision, numbers)}"
     if len(ensemble.members) == 1:
         (alone,) = ensemble.shares
         trial = choices.trials.get(alone)
@@ -301,6 +303,15 @@ def _decided_ensemble(
     return (
         f"An ensemble of {len(ensemble.members)} replaced the champion: {numbers}. "
         f"Its weights: {_weights(ensemble)}."
+    )
+
+
+def _refused_ensemble(decision: EnsembleDecision, numbers: str) -> str:
+    if not decision.is_worse_on_all_rows:
+        return f"No ensemble is better: {numbers}."
+    return (
+        f"An ensemble passed the test: {numbers}. But with the weights for the model it scores "
+        f"{decision.learned_score:.4f} on all rows, where the champion has {decision.replaced_score:.4f}."
     )
 
 

@@ -72,7 +72,7 @@ def test_values_have_their_intervals_beside_them(automl, runs, sure, own_home, c
         assert "cross-validated  corrected [95 %]      30 test rows [95 %]" in text
         assert "0.8125  0.795 [0.740, 0.842]  0.700 [0.550, 0.850]" in text
         assert "0.5  0.470 [0.410, 0.520]  0.450 [0.300, 0.600]" in text
-        assert "0.795 [0.740, 0.842] (uncorrected 0.8125)" in text
+        assert "0.795 [0.740, 0.842] (cross-validated 0.8125)" in text
         assert (
             "Brackets hold 95 % intervals for new rows of this one model; corrected values leave out "
             "the luck of its choice among 17 trials."

@@ -241,6 +241,15 @@ def test_the_story_of_a_finished_run(automl, finished):
     assert len(text.splitlines()) == len(story) + 1
 
 
+def test_without_fresh_folds_no_score_on_them_is_told(automl, finished):
+    champion = automl("why", RUN_ID, "--json").json["story"]["champion"]
+    assert "On the folds that compared the candidates" in champion
+    records = StageRecords(finished.stages)
+    found = records.read("candidates")
+    records.write("candidates", {**found, "scoring": {**found["scoring"], "source": "search"}})
+    assert "On the folds" not in automl("why", RUN_ID, "--json").json["story"]["champion"]
+
+
 def test_a_run_that_is_not_finished_tells_what_is_known(automl, begun):
     story = automl("why", RUN_ID, "--json").json["story"]
     assert list(story) == ["data", "search", "failures", "next"]

@@ -158,3 +158,11 @@ def test_close_repeats_are_those_of_all_columns(rows):
     typed = pd.DataFrame(rows, columns=list("abcdefghijk"), dtype=np.float64)
     expected = int(pd.Series(close_digests(typed)).duplicated().sum())
     assert n_close_repeats(typed) == expected
+
+
+def test_numbers_of_any_size_are_close_only_if_they_are_nearly_equal() -> None:
+    sizes = np.array([1e-310, 1e-300, 1e-40, 1e-3, 1.0, 1e30, 3e38, 1e39, 1e300])
+    apart = np.concatenate([sizes, 2.5 * sizes[:-1], -sizes])
+    close = close_digests(pd.DataFrame({"x": apart + 0.0}), whole=())
+    assert len(set(close)) == len(apart)
+    assert (close_digests(pd.DataFrame({"x": apart * (1 + 1e-9)}), whole=()) == close).all()

@@ -363,6 +363,8 @@ def test_the_champion_is_replaced_only_on_evidence():
     assert decision.pvalue < decision.alpha
     assert not decision.is_replaced
     assert "0.79 on all rows, where the champion has 0.8" in decision.reason
+    refused = [d.is_worse_on_all_rows for d in (decision, better, equal, worse, same)]
+    assert refused == [True, False, False, False, False]
 
 
 def test_member_limits_keep_the_heaviest():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from automl.records import Configuration, Trial, TrialStatus
 from automl.search.untried import NO_TRIALS, TOO_SLOW, why_untried
 
@@ -36,5 +38,6 @@ def test_a_trial_longer_than_the_search_is_the_reason() -> None:
     assert why_untried(SEARCH, 33.5) != TOO_SLOW
 
 
-def test_a_search_without_trials_had_no_time() -> None:
-    assert why_untried([], None) == NO_TRIALS
+@pytest.mark.parametrize("trials", [[], [trial(0, "constant", 0.1)]])
+def test_a_search_of_the_constant_alone_had_no_time(trials: list[Trial]) -> None:
+    assert why_untried(trials, None) == NO_TRIALS

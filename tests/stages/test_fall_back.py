@@ -39,6 +39,18 @@ def _busy_machine(monkeypatch):
     monkeypatch.setattr(WorkerPool, "run", lambda *_, **__: late)
 
 
+def test_the_constant_is_the_model_where_no_worker_keeps_to_its_memory(tmp_path, monkeypatch):
+    large = JobOutcome(TrialStatus.OUT_OF_MEMORY, [], "2 MiB, over the memory limit of 1 MiB")
+    monkeypatch.setattr(WorkerPool, "run", lambda *_, **__: large)
+    with closing(begin(SETTINGS, Home(tmp_path / "home"))) as session:
+        line = Line(session)
+        line.search.run()
+        line.record(SearchRecord)
+        result = line.record(RunResult).to_json()
+    assert result["champion"]["family"] == "constant"
+    assert "within its limit of memory" in " ".join(result["given_up"])
+
+
 @pytest.mark.parametrize("final", ["bag", "refit"])
 def test_the_constant_is_the_model_where_no_worker_ends_in_time(tmp_path, final):
     session = begin(SETTINGS.model_copy(update={"final": final}), Home(tmp_path / "home"))

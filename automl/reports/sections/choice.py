@@ -94,11 +94,17 @@ def _ensemble(ensemble: EnsembleRecord) -> str:
         if ensemble.replaced_champion
         else "The champion alone is the model; no ensemble replaced it"
     )
-    return (
+    text = (
         f"{verdict}: on folds that its weights had not seen, its score differs by "
         f"{number(decision.difference, 3)} from that of the best single model (corrected t, one-sided, "
         f"p = {number_text(decision.pvalue)}, level {decision.alpha:g})."
     )
+    if decision.is_worse_on_all_rows:
+        text += (
+            f" That passes the test, but with the weights for the model it scores {decision.learned_score:.4f} "
+            f"on all rows, where the champion has {decision.replaced_score:.4f}."
+        )
+    return text
 
 
 def _family(choices: RunChoices, trial_id: str) -> str:
