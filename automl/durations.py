@@ -28,7 +28,7 @@ def parse_duration(text: str | float) -> float:
             )
         seconds = float(match.group(1)) * _UNIT_SECONDS[match.group(2)]
     if not 0 < seconds < float("inf"):
-        raise SettingsError(f"a duration must be positive; got {text!r}", value=text)
+        raise SettingsError(f"a duration must be positive and finite; got {text!r}", value=text)
     return seconds
 
 

@@ -14,7 +14,7 @@ from automl.inference.model import TableModel
 from automl.metrics.words import headline, ordered
 from automl.records import Trial, short_id
 from automl.reports.run_choices import RunChoices, choices_of
-from automl.run.model_evaluation import labelled_rows, measure_of
+from automl.run.model_evaluation import labelled_rows, measure_of, n_trained_on
 from automl.stages.tested_trials import Scored, ScoredRows, score_trials
 from automl.stages.trial_models import has_models
 from automl.tracking.own_models import bundle_of_run
@@ -57,6 +57,7 @@ class Leaderboard:
     n_test_rows : that the entries were scored on too; None where none were asked for
     n_more : complete trials that were left out
     is_finished : whether the run has made its model
+    n_trained_on : of the test rows, that the model was fitted on; None if that is not known
     """
 
     entries: tuple[Entry, ...]
@@ -64,6 +65,7 @@ class Leaderboard:
     n_test_rows: int | None = None
     n_more: int = 0
     is_finished: bool = True
+    n_trained_on: int | None = None
 
     def frame(self) -> pd.DataFrame:
         """A row for each entry, with every metric in natural units; those on test rows begin with ``test_``."""
@@ -120,9 +122,9 @@ def leaderboard_of(
     if wants_scores or folder.bundle.is_dir():
         home = Home(folder.path.parents[1])
         model = bundle_of_run(folder.run_id, home.path).load(trust=trust)
-    rows = None
+    rows, trained_on = None, None
     if model is not None and wants_scores:
-        rows = _rows_to_score(folder, model, table, trust=trust)
+        rows, trained_on = _rows_to_score(folder, model, table, trust=trust)
     trials = choices.complete[:limit]
     entries = _entries(choices, folder, model, trials, rows, trust=trust)
     metric = "" if choices.result is None else choices.result.metric
@@ -133,23 +135,26 @@ def leaderboard_of(
         None if rows is None else len(rows.y),
         len(choices.complete) - len(trials),
         choices.final is not None,
+        trained_on,
     )
 
 
 def _rows_to_score(
     folder: RunFolder, model: TableModel, table: str | pd.DataFrame | None, *, trust: bool
-) -> ScoredRows:
-    """The run's test rows, or those of a table."""
+) -> tuple[ScoredRows, int | None]:
+    """The run's test rows, or those of a table; and how many of these the model was fitted on."""
     measure = measure_of(folder, trust=trust)
     if measure.index is None:
         raise SettingsError(f"run {folder.run_id} has no plan, which says how it scores")
     if table is None:
-        return ScoredRows.of_test(folder, measure.index)
+        return ScoredRows.of_test(folder, measure.index), 0
     if isinstance(table, str):
         found = labelled_rows(model, read_table(table), measure, source=source_name(table))
     else:
         found = labelled_rows(model, table, measure, source=SOURCE)
-    return ScoredRows.of_table(found, measure.index)
+    deviations = model.deviations(found.raw, found.typed)
+    trained_on = n_trained_on(model, found, measure, deviations)
+    return ScoredRows.of_table(found, measure.index), trained_on
 
 
 def _entries(

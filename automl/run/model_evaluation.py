@@ -164,7 +164,7 @@ def evaluate_model(model: TableModel, rows: LabelledRows, measure: Measure) -> M
         target=model.target,
         rows=len(y),
         unlabelled=rows.unlabelled,
-        trained_on=_n_trained_on(model, rows, measure, deviations),
+        trained_on=n_trained_on(model, rows, measure, deviations),
         metric=index.name,
         score=index.score(y, prediction, weights, labels=labels),
         metrics=index.metrics(y, prediction, weights, labels=labels),
@@ -186,10 +186,10 @@ def _default_index(model: TableModel, y: NDArray[Any]) -> PerformanceIndex:
     )
 
 
-def _n_trained_on(
+def n_trained_on(
     model: TableModel, rows: LabelledRows, measure: Measure, deviations: Deviations
 ) -> int | None:
-    """Rows that the model was fitted on; their score says nothing of new rows."""
+    """Rows that the model was fitted on; their score says nothing of new rows. None if that is not known."""
     if measure.training_rows is None or deviations.filled:
         return None
     digests = used_row_digests(rows.raw, model.schema, rows.target.texts_or_values)

@@ -89,6 +89,11 @@ def _say_remarks(board: Leaderboard, home: Home) -> None:
         say(
             f"note: {board.n_test_rows} test rows; a model chosen by them is scored too well on them"
         )
+    if board.n_trained_on:
+        say(
+            f"note: the model was fitted on {board.n_trained_on} of these {board.n_test_rows} rows, so the values "
+            "are too good"
+        )
     if kept:
         shown = command(home, "predict", kept, "TABLE", "-o", "OUT.csv")
         say(f"predict with one of them: {shown}")

@@ -18,7 +18,7 @@ from automl_flows.commands.process import BEGAN, TerminationError, open_home
 from automl_flows.words.messages import say
 
 if TYPE_CHECKING:
-    from automl.home import Home
+    from automl.home import Home, RunFolder
     from automl.run.beginning import Place
     from automl.settings import Settings
     from automl_flows.words.result_display import Commands
@@ -104,9 +104,22 @@ def resume(
     if status == "running":
         raise SettingsError(f"run {folder.run_id} is being driven by another process")
     if status in {"finished", "damaged"}:
-        raise SettingsError(f"run {folder.run_id} cannot be resumed: it is {status}")
+        raise SettingsError(
+            f"run {folder.run_id} cannot be resumed: it is {status}{_unregistered(folder)}"
+        )
     result = _drive(state.path, as_json=as_json, run_id=folder.run_id, trust=trust, place=place)
     show_notices(result, as_json=as_json)
+
+
+def _unregistered(folder: RunFolder) -> str:
+    """What registers the model of a finished run, where that was interrupted."""
+    from automl.home import Home
+    from automl.reports.command_line import command
+    from automl.tracking.mirror_process import registration
+
+    if not folder.bundle.is_dir() or registration(folder).status != "pending":
+        return ""
+    return f"; {command(Home(folder.path.parents[1]), 'sync')} registers its model"
 
 
 def _place(dask: str | None, *, is_local: bool) -> Place | None:

@@ -78,6 +78,22 @@ def test_another_table_scores_a_trial_as_evaluate_does(automl, run):
         assert found["score"] == pytest.approx(entry["test_score"])
 
 
+@pytest.mark.parametrize(("seed", "n_known"), [(1, 0), (0, 160)])
+def test_rows_that_the_model_was_fitted_on_are_told(automl, run, seed, n_known):
+    rows(160, seed).to_csv("rows.csv", index=False)
+    told = automl("leaderboard", run, "--table", "rows.csv").err
+    n_training = round(0.75 * n_known)
+    words = f"the model was fitted on {n_training} of these 160 rows, so the values are too good"
+    assert (words in told) is (n_known > 0)
+
+
+def test_a_finished_run_is_not_resumed_and_what_registers_its_model_is_named(automl, run):
+    outcome = automl("resume", run)
+    assert outcome.code == 2
+    assert "it is finished; automl sync" in outcome.err
+    assert "registers its model" in outcome.err
+
+
 def test_the_table_names_what_predicts_and_warns_of_choosing(automl, run):
     outcome = automl("leaderboard", run, "--test")
     head = outcome.out.splitlines()[0]
