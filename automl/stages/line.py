@@ -102,9 +102,9 @@ class Line:
     def trials(self) -> list[Trial]:
         """Trials of the search; of one that ended before this line was opened, those of the journal."""
         taken = self.search.turns.trials
-        if taken or not self._is_searched:
+        earlier = [trial for trial in self.session.earlier if trial.stage == "search"]
+        if len(taken) >= len(earlier) or not self._is_searched:
             return taken
-        earlier = (trial for trial in self.session.earlier if trial.stage == "search")
         return sorted(earlier, key=lambda trial: trial.index)
 
     def record(self, kind: type[R]) -> R:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from run_records import final_of, result_of, write
 
 from automl.home import RunFolder
 from automl.record_files import StageRecords
+from automl.records import Configuration, Trial, TrialStatus
 from automl.run_records.registration import RegistrationRule
 from automl.run_records.search import FamilyFindings
 from automl.stages import line as module
@@ -135,3 +137,22 @@ def given_to_the_mirror(
     assert not line.is_mirrored
     (seconds,) = given
     return seconds
+
+
+@pytest.mark.parametrize("is_searched", [False, True])
+def test_stages_after_a_search_see_all_its_trials_while_a_resumed_run_retakes_them(
+    is_searched: bool,
+) -> None:
+    trials = [
+        Trial("r", k, Configuration("knn", {"k": k}), TrialStatus.COMPLETE, 0.5) for k in range(3)
+    ]
+    fresh = replace(trials[0], index=0, stage="candidates")
+    record = {"trials": 3} if is_searched else None
+    line: Any = object.__new__(Line)
+    line.session = SimpleNamespace(
+        earlier=[*reversed(trials), fresh], records=SimpleNamespace(read=lambda _: record)
+    )
+    line.search = SimpleNamespace(turns=SimpleNamespace(trials=trials[:1]))
+    assert line.trials == (trials if is_searched else trials[:1])
+    line.search.turns.trials = trials
+    assert line.trials == trials
