@@ -264,9 +264,11 @@ class Publisher:
         if compared is not None:
             if holder == compared:
                 return ""
+            moved = f"it was moved from version {compared} after version {version} was compared with that"
+            given = f"no version had it when the model of version {version} was made"
             return (
-                f"the alias {CHAMPION} stays with version {holder or 'none'}: it was moved from "
-                f"version {compared or 'none'} after version {version} was compared with that"
+                f"the alias {CHAMPION} stays with version {holder or 'none'}: "
+                f"{moved if compared else given}"
             )
         if holder and not self._beats_baseline and tags.get(BASELINE_TAG) != NOT_BEATEN:
             return (

@@ -349,6 +349,7 @@ def test_a_promotion_applied_later_moves_the_alias_only_from_the_version_compare
     assert (
         "stays with version 2: it was moved from version 1" in registration(pending[1]).alias_stays
     )
+    assert "no version had it when the model of version 4" in registration(pending[2]).alias_stays
     assert registration(pending[2]).status == "done"
 
 

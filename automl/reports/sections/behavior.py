@@ -178,7 +178,7 @@ def _too_slow(choices: RunChoices, folder: RunFolder, looked_at: LookedAt, secon
     if needed > PATIENT_SECONDS or seconds >= PATIENT_SECONDS:
         report += ["--seconds", str(math.ceil(max(needed, 2 * seconds)))]
     return (
-        f"{NOT_LOOKED_AT.format(f'{seconds:.1f}')}: it takes {number(1000 * looked_at.row_seconds, 2)} ms for a row and "
+        f"{NOT_LOOKED_AT.format(f'{seconds:.1f}')}: it predicts many rows in {number(1000 * looked_at.row_seconds, 2)} ms each and "
         f"has {len(looked_at.model.schema.columns)} columns. This command looks longer: "
         f"{command(Home(folder.path.parents[1]), *report)}."
     )
