@@ -35,6 +35,8 @@ PICTURES = [
     "Trials over time", "Where the search spent its time", "Confusion matrix",
     "ROC curve", "Precision and recall", "Calibration", "Which columns matter",
 ]  # fmt: skip
+SCROLLED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Wait until the event of a scroll, which hides what a mark says, has come: it comes with the next frame."""
 TIPS = {
     "The families, default and optimized": r"median \S+, middle half \S+ to \S+, mean \S+, \d+ scores",
     "ROC curve": r"from probability \S+: found \S+% of \w+, took \S+% of the others for it",
@@ -135,6 +137,7 @@ def test_a_mark_says_its_numbers_where_one_points_at_it_taps_it_or_walks_to_it(
         kind = "rect" if picture.locator("rect[data-tip]").count() else "circle"
         mark = picture.locator(f"{kind}[data-tip]").last
         mark.scroll_into_view_if_needed()
+        page.evaluate(SCROLLED)
         box = mark.bounding_box()
         assert box is not None
         middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
