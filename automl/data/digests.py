@@ -148,9 +148,8 @@ def _rounded(values: FloatArray) -> FloatArray:
         unit = 10.0 ** (np.floor(np.log10(sizes)) - (DIGITS - 1))
         steps = np.rint(values / unit)
     rounded = np.where(sizes > 0, steps * unit, values)
-    range_of_single = np.finfo(np.float32)
-    fits = (sizes >= range_of_single.tiny) & (sizes < range_of_single.max / 2)
-    return np.where(fits, np.where(fits, rounded, 0.0).astype(np.float32), rounded)
+    mantissas, exponents = np.frexp(rounded)
+    return np.ldexp(mantissas.astype(np.float32).astype(np.float64), exponents)
 
 
 def _canonical_hashes(column: ColumnSchema, raw: Column) -> Hashes:

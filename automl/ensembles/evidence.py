@@ -106,12 +106,14 @@ class EnsembleDecision:
     reason: str
 
     @property
-    def is_worse_on_all_rows(self) -> bool:
-        """Whether the test speaks for the ensemble, and the weights that would go into the model against it."""
+    def objection(self) -> str:
+        """What spoke against an ensemble that passed the test; empty where nothing did, or the test failed."""
+        has_passed = self.pvalue < self.alpha
+        if self.is_replaced or not has_passed or not self.learned_score < self.replaced_score:
+            return ""
         return (
-            not self.is_replaced
-            and self.pvalue < self.alpha
-            and self.learned_score < self.replaced_score
+            f"with the weights for the model it scores {self.learned_score:.4f} on all rows, where the champion "
+            f"has {self.replaced_score:.4f}"
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -132,11 +132,11 @@ class Line:
         The result of the run is written first, so nothing depends on the store.
         """
         self.record(RunResult)
-        self.session.drop_model()
         seconds = self._registration_seconds()
         # one asker at a time: a flow that came late may run beside the stages called directly
         with self.session.stage_lock, self.session.ledger.stage(REGISTRATION):
             if self._complete is None:
+                self.session.drop_model()
                 self.is_mirrored = self.mirror.finish(seconds) == "done"
         return registration(self.session.folder)
 

@@ -46,8 +46,6 @@ from automl.stages.participation import (
 )
 from automl.stages.search_time import LOOK_SECONDS, SearchTime, known_timings
 
-STOPPED = frozenset({TrialStatus.TIMED_OUT, TrialStatus.OUT_OF_MEMORY, TrialStatus.KILLED})
-"""Ends of trials that say nothing against their configuration."""
 N_KEPT = 64
 """Trials whose fold models are kept for the final model: the 60 that an ensemble chooses from, and some for which
 a later trial makes room. Of 60 alone 4 of 9,000 members were missing in simulated searches, of 64 none."""
@@ -243,7 +241,9 @@ class Search:
         session, trials = self.session, self.turns.trials
         configuration = constant_of(session)
         ends = {t.status for t in trials if t.configuration.id == configuration.id}
-        if any(trial.is_complete for trial in trials) or not ends <= STOPPED:
+        if any(trial.is_complete for trial in trials):
+            return
+        if not all(status.depends_on_machine for status in ends):
             return
         index = self.turns.index_behind
         try:
@@ -255,10 +255,8 @@ class Search:
                 f"not even the constant could be scored: {type(error).__name__}: {error}"
             )
             return
-        limits = "memory" if TrialStatus.OUT_OF_MEMORY in ends else "time"
-        session.cut_short(
-            f"no worker completed a trial within its limit of {limits}: the constant is the model"
-        )
+        limit = "its limit of memory" if TrialStatus.OUT_OF_MEMORY in ends else "the time"
+        session.cut_short(f"no worker completed a trial within {limit}: the constant is the model")
         self._keep(trial, sees=0, ask_seconds=0.0)
         self.turns.finish(trial)
 

@@ -87,10 +87,10 @@ def _interval_text(interval: Interval) -> str:
 
 
 def _remarks(found: ModelEvaluation) -> list[str]:
+    from automl_flows.words.metric_table import trained_on_text
+
     sentences = [
-        f"the model was fitted on {found.trained_on} of these {found.rows} rows, so the values are too good"
-        if found.trained_on
-        else "",
+        trained_on_text(found.trained_on, found.rows),
         f"{counted(found.unlabelled, 'row')} without a label in column {found.target!r} "
         f"{'is' if found.unlabelled == 1 else 'are'} left out"
         if found.unlabelled

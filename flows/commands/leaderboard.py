@@ -82,6 +82,7 @@ def _show(board: Leaderboard) -> None:
 
 def _say_remarks(board: Leaderboard, home: Home) -> None:
     from automl.reports.command_line import command
+    from automl_flows.words.metric_table import trained_on_text
 
     n_gone = sum(not entry.model for entry in board.entries)
     kept = next((entry.model for entry in board.entries if "#" in entry.model), "")
@@ -89,11 +90,8 @@ def _say_remarks(board: Leaderboard, home: Home) -> None:
         say(
             f"note: {board.n_test_rows} test rows; a model chosen by them is scored too well on them"
         )
-    if board.n_trained_on:
-        say(
-            f"note: the model was fitted on {board.n_trained_on} of these {board.n_test_rows} rows, so the values "
-            "are too good"
-        )
+        if trained_on := trained_on_text(board.n_trained_on, board.n_test_rows):
+            say(f"note: {trained_on}")
     if kept:
         shown = command(home, "predict", kept, "TABLE", "-o", "OUT.csv")
         say(f"predict with one of them: {shown}")

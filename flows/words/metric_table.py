@@ -105,6 +105,15 @@ def metric_lines(result: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def trained_on_text(n_trained_on: int | None, n_rows: int) -> str:
+    """What scores on rows are worth that the model was fitted on; empty where it was on none, or that is not known."""
+    if not n_trained_on:
+        return ""
+    return (
+        f"the model was fitted on {n_trained_on} of these {n_rows} rows, so the values are too good"
+    )
+
+
 def _is_text(values: Mapping[str, Any]) -> bool:
     """Whether a column has values with intervals, whose first digits are to be below each other."""
     return any(isinstance(value, str) for value in values.values())

@@ -184,11 +184,8 @@ def headline_fact(result: Mapping[str, Any]) -> dict[str, str]:
     corrected = corrected_texts(result)
     if name not in corrected:
         return {}
-    return {
-        words_of(
-            name
-        ).label: f"{corrected[name]} (cross-validated {text_of(result['metrics'][name])})"
-    }
+    validated = text_of(result["metrics"][name])
+    return {words_of(name).label: f"{corrected[name]} (cross-validated {validated})"}
 
 
 def honest_text(result: Mapping[str, Any]) -> str | None:

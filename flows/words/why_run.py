@@ -157,11 +157,15 @@ def _screening(choices: RunChoices) -> str:
     )
 
 
+def _has_fresh_scores(choices: RunChoices) -> bool:
+    return choices.candidates is not None and choices.candidates.scoring.source == FRESH
+
+
 def _fresh_folds(choices: RunChoices) -> str:
     if choices.candidates is None:
         return ""
     scoring = choices.candidates.scoring
-    if scoring.source != FRESH:
+    if not _has_fresh_scores(choices):
         return "The run scored no candidate on fresh folds. The best trial of the search is the only one."
     scores = min(len(scoring.scored[trial_id]) for trial_id in scoring.compared)
     missing = len(scoring.planned) - len(scoring.compared)
@@ -238,10 +242,8 @@ def _champion(choices: RunChoices) -> str:
     trial = choices.trials.get(choices.champion)
     if trial is None:
         return ""
-    members = choices.root.members if choices.root else ()
+    members = choices.root.members if choices.root and _has_fresh_scores(choices) else ()
     own = next((member for member in members if member.trial_id == choices.champion), None)
-    if choices.candidates is None or choices.candidates.scoring.source != FRESH:
-        own = None
     fresh = (
         f" On the folds that compared the candidates it scored {own.mean_score:.4f}." if own else ""
     )
@@ -307,12 +309,9 @@ def _decided_ensemble(
 
 
 def _refused_ensemble(decision: EnsembleDecision, numbers: str) -> str:
-    if not decision.is_worse_on_all_rows:
+    if not decision.objection:
         return f"No ensemble is better: {numbers}."
-    return (
-        f"An ensemble passed the test: {numbers}. But with the weights for the model it scores "
-        f"{decision.learned_score:.4f} on all rows, where the champion has {decision.replaced_score:.4f}."
-    )
+    return f"An ensemble passed the test: {numbers}. But {decision.objection}."
 
 
 def _weights(ensemble: EnsembleRecord) -> str:

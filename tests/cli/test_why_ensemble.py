@@ -37,19 +37,19 @@ def test_one_member_is_called_by_its_layer(stage: str, words: str) -> None:
     assert words in story_of(choices)["ensemble"]
 
 
-@pytest.mark.parametrize("is_worse_on_all_rows", [True, False])
-def test_a_refused_ensemble_is_told_with_what_spoke_against_it(is_worse_on_all_rows: bool) -> None:
+@pytest.mark.parametrize("is_objected", [True, False])
+def test_a_refused_ensemble_is_told_with_what_spoke_against_it(is_objected: bool) -> None:
     trial = Trial(RUN, 1, Configuration("ridge", {}), TrialStatus.COMPLETE, 0.8)
     refused = ensemble_of({f"{RUN}-s00002": 1.0}, replaced_champion=False)
     decision = replace(
         refused.evidence.decision,
         is_replaced=False,
-        pvalue=0.02 if is_worse_on_all_rows else 0.2,
+        pvalue=0.02 if is_objected else 0.2,
         replaced_score=0.83,
     )
     ensemble = replace(refused, evidence=replace(refused.evidence, decision=decision))
     status: Any = SimpleNamespace(run_id=RUN, status="running")
     told = story_of(RunChoices(status, {}, {trial.id: trial}, ensemble=ensemble))["ensemble"]
     for text in (told, choice._ensemble(ensemble)):
-        assert ("0.8200 on all rows, where the champion has 0.8300" in text) is is_worse_on_all_rows
-    assert ("No ensemble is better" in told) is not is_worse_on_all_rows
+        assert ("0.8200 on all rows, where the champion has 0.8300" in text) is is_objected
+    assert ("No ensemble is better" in told) is not is_objected

@@ -363,7 +363,7 @@ def test_the_champion_is_replaced_only_on_evidence():
     assert decision.pvalue < decision.alpha
     assert not decision.is_replaced
     assert "0.79 on all rows, where the champion has 0.8" in decision.reason
-    refused = [d.is_worse_on_all_rows for d in (decision, better, equal, worse, same)]
+    refused = [bool(d.objection) for d in (decision, better, equal, worse, same)]
     assert refused == [True, False, False, False, False]
 
 

@@ -99,12 +99,7 @@ def _ensemble(ensemble: EnsembleRecord) -> str:
         f"{number(decision.difference, 3)} from that of the best single model (corrected t, one-sided, "
         f"p = {number_text(decision.pvalue)}, level {decision.alpha:g})."
     )
-    if decision.is_worse_on_all_rows:
-        text += (
-            f" That passes the test, but with the weights for the model it scores {decision.learned_score:.4f} "
-            f"on all rows, where the champion has {decision.replaced_score:.4f}."
-        )
-    return text
+    return f"{text} That passes the test, but {decision.objection}." if decision.objection else text
 
 
 def _family(choices: RunChoices, trial_id: str) -> str:
